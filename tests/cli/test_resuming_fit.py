@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from exact_runs import fault
 from tiny_runs import contents, differences, fit, metrics, write_config
 
 from robustparse.cli.main import main
+from sample_texts import texts
 
 END = 36  # of the first epoch
 
@@ -109,3 +111,44 @@ def test_without_checkpoints_another_run_is_put_aside_too(
     main([*afresh, *none, "--trainer.max_steps", "4", "--ckpt_path", str(run / "last.ckpt.old")])
     assert (run / "last.ckpt.old").read_bytes() == held
     assert not (run / "last.ckpt").exists()
+
+
+SMALL = "{class_path: robustparse.models.WordEmbeddings, init_args: {word_dim: 6, dropout: 0.0}}"
+PARSER = f"{{encoder: {SMALL}, token_dim: 6, hidden: 8, dropout: 0.0, token_dropout: 0.0}}"
+PAIRS = f"{{encoder: {SMALL}, hidden: 6, layer_dim: 4, dropout: 0.0}}"
+# What is read, and the model: both number what they meet as they meet it, dev before train.
+NUMBERED = {
+    "forms": ("LogicalFormDataModule", "sample", "Seq2Seq", PARSER),
+    "pairs": ("TextDataModule", ".", "InferSent", PAIRS),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_data_are_told_by_what_they_say_and_not_by_its_numbers(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that starts validates first, one that resumes does not."""
+    monkeypatch.chdir(tmp_path)
+    for split in ("train", "dev"):
+        rows = [(" ".join(one.sentence.words), one.gold) for one in texts(24, split)]
+        lines = (f"{text[::-1]}\t{text}\t{label}\n" for text, label in rows)
+        Path(f"{split}.tsv").write_text("".join(lines))
+    data, folder, model, settings = NUMBERED[name]
+    config = yaml.safe_load(write_config(Path("run.yaml"), val_check_interval=2).read_text())
+    config["model"] = {"class_path": f"robustparse.models.{model}"}
+    config["model"]["init_args"] = yaml.safe_load(settings)
+    config["data"] = {"class_path": f"robustparse.data.{data}"}
+    config["data"]["init_args"] = {"folder": folder, "batch_texts": 6}
+    Path("run.yaml").write_text(yaml.safe_dump(config))
+    main(fit(Path("run.yaml"), Path("whole"), "--trainer.max_steps", "6"))
+    for steps in ("3", "6"):
+        main(fit(Path("run.yaml"), Path("parts"), "--trainer.max_steps", steps))
+    assert differences(Path("parts"), Path("whole")) == []
+    if name == "pairs":  # other premises of the same hypotheses
+        turned = [line.split("\t") for line in Path("train.tsv").read_text().splitlines()]
+        premises = [columns[0] for columns in turned][::-1]
+        rows = ("\t".join((one, *row[1:])) for one, row in zip(premises, turned, strict=True))
+        Path("train.tsv").write_text("".join(f"{row}\n" for row in rows))
+        with pytest.raises(SystemExit, match="2"):
+            main(fit(Path("run.yaml"), Path("parts"), "--trainer.max_steps", "8"))
+        assert "trained on other texts or tags" in capsys.readouterr().err

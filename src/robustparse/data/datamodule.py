@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -210,23 +210,24 @@ class DataModule(pl.LightningDataModule, ABC):
     def train_dataloader(self) -> TrainingLoader:
         """Return global batches of fixed content, this process's share."""
         examples = self._read("train")
-        self._model.trained_on = _digest(examples)
+        self._model.trained_on = _digest(
+            (one.sentence.words, one.sentence.context, one.gold) for one in examples
+        )
         for path, copy in self.copies:
             self._model.check_readable([copy], path, self.punctuation)
         examples = [*examples, *self.augmented_examples]
         sentences = [example.sentence for example in examples]
-        read = [(*one.words, "", *one.context, "", *one.tags) for one in sentences]
-        words = "\n".join(map("\t".join, read))
         return TrainingLoader(
             self._model.encode(examples, checked=False),
             self.batch_words,
             self.seed,
             *self._place(),
             self.allow_world_size_change or not drops_out(self._model),
-            hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest(),
+            _digest((one.words, one.context, one.tags) for one in sentences),
+            _digest(example.gold for example in examples),
             self._model.unit,
             self.batch_texts,
-            np.array([len(example.sentence.context) for example in examples]),
+            np.array([len(one.context) for one in sentences]),
         )
 
     def val_dataloader(self) -> EvaluationLoader:
@@ -248,12 +249,11 @@ class DataModule(pl.LightningDataModule, ABC):
         return EvaluationLoader(data, words, *self._place())
 
 
-def _digest(examples: Sequence[Example]) -> str:
-    """Return what tells training data from others: SHA-256 of words and gold answers."""
+def _digest(parts: Iterable[object]) -> str:
+    """Return what tells parts of training data from others: SHA-256, of no ids."""
     found = hashlib.sha256()
-    for example in examples:
-        parts = (example.sentence.words, example.sentence.context, example.gold)
-        found.update(repr(parts).encode("utf-8", "surrogatepass"))
+    for part in parts:
+        found.update(repr(part).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
 
 

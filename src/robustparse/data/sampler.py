@@ -7,7 +7,6 @@ of each batch, so neither the number of processes nor an interruption changes wh
 on; (epoch, position) is all that a run resumes from.
 """
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -98,8 +97,8 @@ class TrainingLoader:
         seed: of the plan.
         rank, world_size: this process among all.
         allow_world_size_change: whether training may resume that another number of them began.
-        words: identifies the words of the texts, their contexts and tags, whose rows depend on what
-            was read before.
+        words, answers: identify the words of the texts, with contexts and tags, and their gold
+            answers; ``data`` cannot, since its numbers depend on what was read before.
         unit: what a batch's weight counts.
         batch_texts: the limit of a global batch in texts, if it has one.
         contexts: words of each text's context, ``(texts,)``; None where texts have none.
@@ -114,6 +113,7 @@ class TrainingLoader:
         world_size: int = 1,
         allow_world_size_change: bool = True,
         words: str = "",
+        answers: str = "",
         unit: Unit = "words",
         batch_texts: int | None = None,
         contexts: NDArray[np.int64] | None = None,
@@ -122,9 +122,7 @@ class TrainingLoader:
         self.rank, self.world_size = rank, world_size
         self.allow_world_size_change = allow_world_size_change
         self.unit, self.batch_texts, self.contexts = unit, batch_texts, contexts
-        columns = [data.gold[name] for name in sorted(data.gold)]
-        answers = b"".join(column.values.tobytes() for column in columns)
-        self._content = {"words": words, "answers": hashlib.sha256(answers).hexdigest()}
+        self._content = {"words": words, "answers": answers}
         self.sampler = EpochSampler()
         self._start = self._handed_out = 0
         plan = self._batches_of(epoch=0)
