@@ -12,6 +12,7 @@ from robustparse import __version__
 from robustparse.api import sources
 from robustparse.api.evaluate import evaluate
 from robustparse.api.inputs import Paths, as_list
+from robustparse.cli.common.operations import with_operations
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
@@ -221,3 +222,12 @@ def test_an_unknown_operation_is_refused(made, capsys):
     assert "--perturbed" in message
     assert "'typoss'" in message
     assert "back_translation, casing, contractions, deletion" in message
+
+
+def test_lists_of_operations_are_no_folders() -> None:
+    """Though they are long, or hold a slash."""
+    listed = json.dumps([{"class_path": "Typos", "init_args": {"table": "/tmp/t.json"}}] * 9)
+    for value in (listed, ",".join(["typos"] * 60)):
+        (found,) = with_operations(["--perturbed", value])[-1:]
+        assert "perturbed_files" not in found
+    assert with_operations(["--perturbed", "a/b"]) == ["--perturbed_files=a/b"]

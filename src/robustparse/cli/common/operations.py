@@ -1,9 +1,9 @@
 """The operations that ``--perturbed`` and ``--operations`` name, as ``typos,final_stop``."""
 
 import json
+import os
 from collections.abc import Sequence
 from inspect import isabstract
-from pathlib import Path
 
 from robustparse import perturbations
 from robustparse.errors import InputError
@@ -26,7 +26,7 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     kept: list[str] = []
     for name, value, tokens in each_option(arguments):
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
-        if name == "--perturbed" and value is not None and ("/" in value or Path(value).is_dir()):
+        if name == "--perturbed" and named and ("/" in str(value) or os.path.isdir(str(value))):
             kept += [f"--perturbed_files={value}"]
         else:
             kept += [f"{name}={_classes(name, str(value))}"] if named else tokens
