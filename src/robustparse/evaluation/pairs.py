@@ -124,17 +124,18 @@ def check_originals(
         for row in rows:
             text, gold = " ".join(row.original.sentence.words), row.original.gold
             answers = known.get(_text(row.original), [])
-            if answers and not all(task.difference(gold, answer) for answer in answers):
-                continue
-            raise InputError(
-                f"the answer {str(gold)!r:.80} to {text!r:.80}"
-                if answers
-                else f"the original {text!r:.80} is not in the data",
-                path=Path(folder) / f"{name}.tsv",
-                line=row.original.id + 1,
-                expected=f"that of the data, {str(answers[0])!r:.80}" if answers else None,
-                remedy="score the split that the texts were made of, without --limit",
-            )
+            found, expected = f"the original {text!r:.80} is not in the data", None
+            if answers:
+                found = f"the answer {str(gold)!r:.80} to {text!r:.80}"
+                expected = f"that of the data, {str(answers[0])!r:.80}"
+            if all(task.difference(gold, answer) for answer in answers):  # or there is none
+                raise InputError(
+                    found,
+                    path=Path(folder) / f"{name}.tsv",
+                    line=row.original.id + 1,
+                    expected=expected,
+                    remedy="score the split that the texts were made of, without --limit",
+                )
 
 
 class _Outcome(NamedTuple):

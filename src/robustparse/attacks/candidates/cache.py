@@ -88,8 +88,7 @@ def _checked(cache: DiskCache, key: bytes, words: list[object], original: str) -
     """
     found: list[str] = []
     for word in words:
-        blanks = [] if isinstance(word, str) and word.split() == [word] else _blanks(original)
-        if not isinstance(word, str) or not word or _blanks(word) != blanks:
+        if not isinstance(word, str) or not word or _blanks(word) not in ([], _blanks(original)):
             raise cache.refused(key, f"candidate {word!r:.60}", "single words")
         found.append(word)
     return found
