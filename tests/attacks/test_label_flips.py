@@ -21,7 +21,8 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
-from robustparse.types import Sentence
+from robustparse.errors import InputError
+from robustparse.types import LogicalForm, Sentence
 
 LABELS = ("y", "z", "w", "v")
 
@@ -119,3 +120,24 @@ def test_where_it_leaves_the_order_as_it_is() -> None:
         (AttachmentDrop(least=3), HashVictim(), corpus(20)[0]),
     ):
         assert visited(True, goal, victim, examples) == visited(False, goal, victim, examples)
+
+
+def test_a_text_that_has_the_label_wanted_is_not_attacked() -> None:
+    """Gold labels are all z: with z as the target, making the victim right is no success."""
+    texts: list[Any] = [
+        Labelled(number, Sentence(tuple(f"t{number}_{at}" for at in range(6))), "z")
+        for number in range(20)
+    ]
+    table = Lexicon({f"t{number}_{at}": ["x", "y"] for number in range(20) for at in range(6)})
+    found = {}
+    for target in ("z", "w"):
+        attack = Attack(table, GreedyByImportance(DeletedWord()), goal=LabelFlip(target=target))
+        runs = list(attack.search_runs(texts, Probabilities()))
+        found[target] = [run.targeted for run in runs]
+    assert (any(found["z"]), all(found["w"])) == (False, True)
+
+
+def test_logical_forms_are_no_labels() -> None:
+    form = Labelled(0, Sentence(("a",)), LogicalForm("( a )", "lambda"))
+    with pytest.raises(InputError, match="its gold answer is a LogicalForm; expected a str"):
+        LabelFlip().gold([form], Probabilities())

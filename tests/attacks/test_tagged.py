@@ -21,6 +21,7 @@ from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError, UntaggedError
+from robustparse.types import Example, Sentence
 
 TAGGED, BARE = example("a dog", "DT NN"), example("a dog", "", number=3)
 LEXICON = Lexicon({"dog": ["cat"]})
@@ -87,3 +88,16 @@ def test_a_victim_without_tags_is_no_dictionary(part: str) -> None:
 def test_a_dictionary_of_sememes_needs_no_victim_with_tags() -> None:
     generator = Sememes("unread.json", words="dictionary")
     assert generator.for_victim(HashVictim()) is generator
+
+
+def test_a_union_takes_each_sentence_that_one_member_takes() -> None:
+    """Whatever sentences are checked with it."""
+    words = ("the", "dog")
+    both = Union([TrainingWords(tagset="upos"), TrainingWords(tagset="xpos")])
+    examples = [
+        Example(0, Sentence(words, upos=("DET", "NOUN")), None),
+        Example(1, Sentence(words, xpos=("DT", "NN")), None),
+    ]
+    both.check(examples)
+    with pytest.raises(UntaggedError):
+        both.check([*examples, Example(2, Sentence(words), None)])

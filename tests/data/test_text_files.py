@@ -187,6 +187,11 @@ MISTAKES = {
     ),
     "null": ("x.jsonl", '{"text": "a", "label": null}', None, 1, "no label", "a text and its"),
     "a number": ("x.jsonl", '{"text": 3, "label": 1}', None, 1, "the text is 3", None),
+    "a label that is a list": (
+        "x.jsonl",
+        '{"text": "a", "label": ["b"]}',
+        *(None, 1, "the label is ['b']", "a text and its"),
+    ),
     "a fraction": ("x.jsonl", '{"text": "a", "label": 0.5}', None, 1, "the label is 0.5", None),
     "a list": ("x.jsonl", '{"text": "a", "label": 1}\n[1]', None, 2, "found list", "a JSON object"),
     "torn": ("x.jsonl", '{"text": "a", "la', None, 1, "not JSON", "a JSON object"),

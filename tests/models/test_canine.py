@@ -8,13 +8,15 @@ import torch
 from transformer_vectors import read
 from transformers import CanineModel
 
+from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.models import PairEncoderClassifier
 from robustparse.models.checkpoint import instantiate, specification
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.canine import CanineEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.load import load
-from robustparse.types import Sentence
+from robustparse.types import Example, Sentence
 from sample_runs import save_checkpoint
 from tiny_models import NO_PIECE, TEXTS, examples, random_parser, save_bert, save_canine
 
@@ -173,3 +175,17 @@ def test_a_network_of_too_few_positions_is_refused(positions, tmp_path, vocabula
     with pytest.raises(InputError) as caught:
         encoder.build(vocabulary)
     assert (caught.value.found, caught.value.expected) == ("it has 11 positions", "at least 12")
+
+
+def test_a_premise_is_cut_for_a_separator_of_two_characters(folder):
+    """A pair that fits exactly loses none of its words, one more loses its premise's last."""
+    premise, text = ("dog", "cats", "saw"), ("the", "dog")
+    pairs = [Example(0, Sentence(text, context=premise), "no")]
+    encoder = CanineEncoder(str(folder), long_sentences="truncate")
+    model = PairEncoderClassifier(encoder, vocabulary=Vocabulary.from_examples(pairs, 1)).eval()
+    batch = model.encode(pairs).batch([0], 1.0)
+    units = int(sum(encoder.units(rows).sum() for rows in (model.contexts(batch)[0], batch.words)))
+    for limit, kept in ((units + 2, 3), (units + 1, 2)):
+        encoder.limit = limit
+        before = model._joined(batch)[2]
+        assert before.tolist() == [kept + 1]

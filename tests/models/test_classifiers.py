@@ -274,6 +274,10 @@ def test_it_learns(classifier: TextClassifier) -> None:
             lambda: EncoderClassifier(WordEmbeddings(), "last", vocabulary=VOCABULARY),
             "EncoderClassifier: pooling",
         ),
+        (
+            lambda: EncoderClassifier(TransformerEncoder("x", long_sentences="split")),
+            "EncoderClassifier: long_sentences",
+        ),
         (lambda: WordEmbeddings(0), "WordEmbeddings: word_dim"),
         (lambda: WordEmbeddings(dropout=-0.1), "WordEmbeddings: dropout"),
         (lambda: WordEmbeddings(tune_vectors=False), "WordEmbeddings: tune_vectors"),

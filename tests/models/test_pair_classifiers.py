@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoModel, AutoTokenizer
 
+from robustparse.data.given import examples_of
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models import (
@@ -255,3 +256,9 @@ def test_a_pair_over_the_limit_loses_the_end_of_its_premise(
         assert torch.allclose(scored(premise, text), scored(premise[1:], text), atol=1e-12)
     delta = model.zero_delta(model.encode([pair(premise, one)], checked=False).batch([0], 1.0))
     assert delta.shape[1] == 4  # [CLS], two words, [SEP]
+
+
+def test_a_premise_is_a_list_of_words() -> None:
+    for context, place in (("the dog", "context"), (("the", 3), "context, word 2")):
+        with pytest.raises(InputError, match=f"sentence 1, {place}: got"):
+            examples_of([Sentence(("a", "dog"), context=context)])
