@@ -89,6 +89,7 @@ def perturbed_scores(
         For the name of each operation what `scores_of` does for all examples, changed or not; and
         ``changed_words`` and ``changed_sentences``, how many of them it changed, in percent.
     """
+    words = sum(len(victim.task.surface(each)) for each in examples)  # those operations see
     found: dict[str, Scores] = {}
     for operation in operations:
         copies, affected = {}, 0
@@ -101,7 +102,7 @@ def perturbed_scores(
         now = [copies.get(example.id, example) for example in examples]
         found[operation.name] = {
             **scores_of(victim.task, answers.values(), now, punctuation),
-            "changed_words": percent(affected, sum(len(each.sentence) for each in examples)),
+            "changed_words": percent(affected, words),
             "changed_sentences": percent(len(copies), len(examples)),
         }
     return found
