@@ -13,6 +13,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
+from robustparse.errors import InputError
 
 TAGS = {
     **{f"noun{number}": "NN" for number in range(30)},
@@ -158,6 +159,15 @@ def test_a_union_is_bound_and_cached_as_a_whole(tmp_path) -> None:
     assert first[0][:3] == ["feline", "kitty", "dog"]
     assert bound.propose(slots("cat"), 0) == first
     assert len({one.fingerprint() for one in (union, bound, Union([Lexicon(SYNONYMS)]))}) == 3
+
+
+def test_a_union_does_without_members_that_refuse_the_victim() -> None:
+    victim = HashVictim()  # trained without tags
+    victim.tags = {}
+    union = Union([TrainingWords(), Lexicon(SYNONYMS)]).for_victim(victim)
+    assert union.propose(slots("cat"), 0) == [["feline", "kitty"]]
+    with pytest.raises(InputError):
+        Union([TrainingWords()]).for_victim(victim)
 
 
 SENTENCE = example("noun3 verb1 strange the", "NN VB FW DT").sentence

@@ -6,7 +6,7 @@ texts, in float64.
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
+from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.errors import InputError
 from robustparse.types import LogicalForm, Sentence
 
@@ -135,6 +136,43 @@ def test_a_text_that_has_the_label_wanted_is_not_attacked() -> None:
         runs = list(attack.search_runs(texts, Probabilities()))
         found[target] = [run.targeted for run in runs]
     assert (any(found["z"]), all(found["w"])) == (False, True)
+
+
+class Linear(Probabilities):
+    """The softmax of two scores, which are the two numbers of a text's mean embedding."""
+
+    vectors_of: ClassVar = {"a": (0.1, 0.0), "b": (0.0, 0.1), "up": (0.0, 2.0), "down": (2.0, 0.0)}
+
+    def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        return np.array([self.vectors_of.get(name, (0.0, 0.0)) for name in self.names])[rows]
+
+    def of(self, text: Sequence[str]) -> NDArray[np.float64]:
+        scores = np.exp(np.mean([self.vectors_of[word] for word in text], axis=0))
+        return np.array([*scores / scores.sum(), 0.0, 0.0])
+
+    def gradient(self, words: Any, marks: Any, lengths: Any, gold: Any, loss: str, among: Any):
+        slopes = [
+            self.of([self.names[row] for row in some])[:2] - np.eye(2)[label]
+            for some, label in zip(words.tolist(), gold, strict=True)
+        ]
+        gradient = np.repeat(np.array(slopes)[:, None], words.shape[1], axis=1)
+        return gradient, self.vectors(words), np.linalg.norm(gradient, axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("target", "gold", "word", "attacked"),
+    # "a" and "down" make y the more probable, "b" and "up" z.
+    [(None, "y", "a", "up"), ("z", "y", "a", "up"), ("y", "z", "b", "down")],
+)
+def test_gradients_lead_from_the_gold_label_or_to_the_target(target, gold, word, attacked) -> None:
+    text: Any = Labelled(0, Sentence((word,)), gold)
+    attack = Attack(
+        Lexicon({"a": ["up", "down"], "b": ["up", "down"]}),
+        Zheng2020WhiteBox(trials=1, count="all", loss="cross_entropy"),
+        goal=LabelFlip(target=target),
+    )
+    (found,) = attack.search_runs([text], Linear())
+    assert found.words == (attacked,)
 
 
 def test_logical_forms_are_no_labels() -> None:

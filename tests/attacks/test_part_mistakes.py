@@ -53,6 +53,7 @@ SETTINGS = [
     ("SentenceSimilarity", ENCODER | {"short": "skip"}, "similarity: short"),
     ("SentenceSimilarity", ENCODER | {"short": 1.5}, "similarity: short"),
     ("SentenceSimilarity", ENCODER | {"short": NAN}, "similarity: short"),
+    ("SentenceSimilarity", ENCODER | {"short": "pass"}, "similarity: short"),
     ("SentenceSimilarity", ENCODER | {"window": 4}, "similarity: window"),
     ("SentenceSimilarity", ENCODER | {"minimum": 7.0}, "similarity: minimum"),
     ("SentenceSimilarity", ENCODER | {"minimum": NAN}, "similarity: minimum"),

@@ -71,6 +71,9 @@ REQUIRED: dict[str, Any] = {
 }
 """Arguments that parts cannot do without."""
 
+COMPANIONS: dict[str, dict[str, Any]] = {"short": {"window": 15}}
+"""Arguments without which another has no effect, and is refused."""
+
 
 def choices(annotation: Any) -> list[Any]:
     """List the texts that an argument can take, and None."""
@@ -89,7 +92,8 @@ def test_a_part_keeps_what_it_was_given(name: str) -> None:
     required = {key: REQUIRED[key] for key, one in parameters.items() if one.default is one.empty}
     for key, one in parameters.items():
         for choice in choices(one.annotation):
-            kept = getattr(kind(**required | {key: choice}), key)
+            given = required | COMPANIONS.get(key, {}) | {key: choice}
+            kept = getattr(kind(**given), key)
             assert kept == choice or (choice is None and one.default is None), (key, choice, kept)
 
 

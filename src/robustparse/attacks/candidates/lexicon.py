@@ -20,6 +20,7 @@ class Lexicon(CandidateGenerator):
         table: path of a JSON file, or the table itself: `{"big/JJ": ["large", ...], "run": [...]}`.
             The word of a key matches in any casing; the tag is the corpus' tag, exactly. A word
             that holds a slash is written in lower case (`n/a`) or with its tag (`N/A/NN`).
+        tagset: which tags of a sentence are looked up; None: its Penn tags, or else universal ones.
 
     Raises:
         InputError: the file cannot be read, or an entry is malformed; names the file and the key.

@@ -29,15 +29,16 @@ class EmbeddingNeighbours(CandidateGenerator):
     """Proposes the k words with the highest cosine, the nearest first, without the word itself.
 
     Of several forms of a word that differ in casing the first of the file, the most frequent one as
-    a rule, stands for all. Ties in cosine go to the earlier word. Words without a vector, or with
-    one of zeros, get no candidates. A word of the file that holds blanks (`. . .`) is left out.
+    a rule, stands for all, unless casing counts (`fold`). Ties in cosine go to the earlier word.
+    Words without a vector, or with one of zeros, get no candidates. A word of the file that holds
+    blanks (`. . .`) is left out.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
         k: neighbours a word (50, Jin et al. 2020 and Wang et al. 2021).
         limit: reads the first N words of the file; None reads all.
-        fold: whether casing does not count when a word is looked up. If it does count, as in the
-            released code of Jin et al. 2020, "A" gets no candidates from a file that holds "a".
+        fold: whether casing does not count. If it does, as in the released code of Jin et al. 2020,
+            every form of the file is a word, and "A" gets no candidates where only "a" is one.
         cache: folder of the tables built; a table's name is a hash of the file's content and the
             settings. None keeps the table in memory.
 
@@ -69,7 +70,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         if not slots:
             return []
         words, row_of, table = self._table
-        rows = [row_of.get(slot.word.lower() if self.fold else slot.word) for slot in slots]
+        rows = [row_of.get(self._key(slot.word)) for slot in slots]
         return [
             [] if row is None else [words[other] for other in table[row].tolist() if other >= 0]
             for row in rows
@@ -77,12 +78,7 @@ class EmbeddingNeighbours(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        return f"{self._of_table} fold={self.fold}"
-
-    @property
-    def _of_table(self) -> str:
-        """What the table follows from."""
-        return f"EmbeddingNeighbours {self._digest} {self.k} {self.limit}"
+        return f"EmbeddingNeighbours {self._digest} {self.k} {self.limit} fold={self.fold}"
 
     @cached_property
     def _digest(self) -> str:
@@ -100,8 +96,11 @@ class EmbeddingNeighbours(CandidateGenerator):
     def _table(self) -> tuple[list[str], dict[str, int], Ids]:
         """Words, the row of each word to look up, and neighbours `(words, k)`, padded by -1."""
         words, table = self._built() if self.cache is None else self._from_disk(Path(self.cache))
-        known = map(str.lower, words) if self.fold else words
-        return words, {word: row for row, word in enumerate(known)}, table
+        return words, {self._key(word): row for row, word in enumerate(words)}, table
+
+    def _key(self, word: str) -> str:
+        """Return what a word is looked up by."""
+        return word.lower() if self.fold else word
 
     def _built(self) -> tuple[list[str], Ids]:
         words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
@@ -109,13 +108,13 @@ class EmbeddingNeighbours(CandidateGenerator):
         for row, word in enumerate(words):
             # Files of texts are split at every blank, also at those that are none of ASCII's.
             if vectors[row].any() and word.split() == [word]:
-                first.setdefault(word.lower(), row)
+                first.setdefault(self._key(word), row)
         rows = list(first.values())
         return [words[row] for row in rows], nearest(vectors[rows], self.k)
 
     def _from_disk(self, cache: Path) -> tuple[list[str], Ids]:
         """Read the table from the cache, building it first if it is missing."""
-        name = hashlib.sha256(self._of_table.encode()).hexdigest()[:32]
+        name = hashlib.sha256(self.fingerprint().encode()).hexdigest()[:32]
         path = cache.expanduser() / f"{name}.npz"
         if not path.is_file():
             words, table = self._built()

@@ -45,7 +45,8 @@ class TextSimilarity(SentenceConstraint):
             None compares whole sentences.
         short: `check` sentences shorter than the window whole, or let them `pass` (as Yoo et al.
             2020 do, which leaves short sentences unconstrained). A number checks them whole against
-            this minimum instead (the released code of Jin et al. 2020: 0.1, `textfooler`).
+            this minimum instead (the released code of Jin et al. 2020: 0.1, `textfooler`). Only
+            with a window.
         view: what a sentence is of a pair: its own text, or both texts joined (as TextAttack has
             it), in which the window and `short` are then counted.
 
@@ -70,6 +71,12 @@ class TextSimilarity(SentenceConstraint):
             check_choice("similarity: short", short, ("check", "pass"))
         elif not -1.0 <= short <= 1.0:
             raise InputError(f"must be in [-1, 1], got {short}", key="similarity: short")
+        if window is None and short != "check":
+            raise InputError(
+                f"{short} has no effect without a window",
+                key="similarity: short",
+                remedy="set window, the words that a short sentence lacks",
+            )
         if not -1.0 <= minimum <= 1.0:
             raise InputError(f"must be in [-1, 1], got {minimum}", key="similarity: minimum")
         if window is not None and (window < 1 or window % 2 == 0):

@@ -18,10 +18,17 @@ from robustparse.errors import InputError
 
 
 class GradientPasses:
-    """Answers requests for gradients; `capacity`: texts of a pass, by words of the longest."""
+    """Answers requests for gradients.
 
-    def __init__(self, victim: Victim, capacity: Callable[[int], int]) -> None:
+    Args:
+        victim: the model attacked.
+        capacity: texts of a pass, by words of the longest.
+        wants_gold: see `Goal.wants_gold`.
+    """
+
+    def __init__(self, victim: Victim, capacity: Callable[[int], int], wants_gold: bool) -> None:
         self._victim, self._capacity = victim, capacity
+        self._wants_gold = wants_gold
         self._embeddings: Embeddings | None = None
 
     def answers(
@@ -50,7 +57,8 @@ class GradientPasses:
                 size = self._capacity(len(problems[rows[0]]))
                 batch, rows = rows[:size], rows[size:]
                 asked = [(problems[row], requests[row]) for row in batch]
-                found.update(zip(batch, _gradients(victim, asked, self._embeddings), strict=True))
+                answers = _gradients(victim, asked, self._embeddings, self._wants_gold)
+                found.update(zip(batch, answers, strict=True))
         return [found[row] for row in range(len(requests))]
 
 
@@ -58,6 +66,7 @@ def _gradients(
     victim: DifferentiableVictim,
     asked: Sequence[tuple[Problem, Gradient]],
     embeddings: Embeddings,
+    wants_gold: bool,
 ) -> list[WordGradients]:
     """Make one pass over requests of one kind."""
     states = [(problem, request.state[None]) for problem, request in asked]
@@ -71,6 +80,8 @@ def _gradients(
     at_words, vectors, norms = victim.gradient(
         texts.words, texts.marks, texts.lengths, gold, request.loss, among
     )
+    if wants_gold:
+        at_words = -at_words
     plain = [
         (at_words[row, :size], vectors[row, :size], norms[row, :size], embeddings)
         for row, size in enumerate(texts.lengths.tolist())

@@ -60,7 +60,7 @@ class Scheduler:
         self._budget, self._reported = budget, reported
         self._live, self._batch_words, self._batch_queries = live, batch_words, batch_queries
         self._statistics = builder.statistics
-        self._gradients = GradientPasses(builder.victim, self._capacity)
+        self._gradients = GradientPasses(builder.victim, self._capacity, builder.goal.wants_gold)
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
         """Attack all problems; runs come as they finish."""

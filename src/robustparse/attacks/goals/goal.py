@@ -57,10 +57,13 @@ class Goal(ABC):
     Attributes:
         punctuation: which words count (`metrics.counted_words`).
         per_word: whether the predictions have one column a word.
+        wants_gold: whether `gold` is the answer wanted, so that searches with gradients follow its
+            loss downwards, not upwards.
     """
 
     punctuation: PunctuationPolicy = "none"
     per_word: bool = False
+    wants_gold: bool = False
 
     @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:

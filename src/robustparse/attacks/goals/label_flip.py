@@ -30,6 +30,7 @@ class LabelFlip(Goal):
 
     def __init__(self, *, target: str | None = None) -> None:
         self.target = target
+        self.wants_gold = target is not None
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Return the victim's ids of the gold labels, or of the target.

@@ -70,7 +70,11 @@ class Beam(Search):
 
 
 class Greedy(Beam):
-    """Beam search of width 1: always the best single change, as long as there is one."""
+    """Beam search of width 1: always the best single change, as long as there is one.
+
+    Args:
+        outcome: see `Beam`.
+    """
 
     def __init__(self, *, outcome: Outcome = "best") -> None:
         super().__init__(width=1, outcome=outcome)

@@ -21,8 +21,8 @@ class RandomSubstitution(Search):
 
     Args:
         gamma: fraction of the words that are changed; kappa = max(1, floor(gamma * words)).
-        trials: random states, which differ in their candidates; the one with the highest score is
-            taken, the first on ties. With 1 nothing is asked.
+        trials: random states, no more than the word with most candidates has, so that they differ;
+            the one with the highest score is taken, the first on ties. With 1 nothing is asked.
     """
 
     def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:
