@@ -22,7 +22,7 @@ _LISTED: dict[str, tuple[str, ...]] = {
     "pytorch_lightning.callbacks": (
         *("DeviceStatsMonitor", "EarlyStopping", "GradientAccumulationScheduler"),
         *("LearningRateMonitor", "ModelCheckpoint", "ModelSummary", "OnExceptionCheckpoint"),
-        *("RichModelSummary", "TQDMProgressBar", "Timer"),
+        *("RichModelSummary", "TQDMProgressBar"),
     ),
     "pytorch_lightning.cli": ("ReduceLROnPlateau",),
     "pytorch_lightning.loggers": ("CSVLogger", "TensorBoardLogger"),

@@ -348,6 +348,10 @@ CONFIGURATIONS = [
         *("epsilon", "-1"),
     ),
     (
+        "trainer: {callbacks: [{class_path: PGD, init_args: {epsilonn: 1.0}}]}",
+        *("epsilonn: no argument of PGD", "did you mean epsilon?"),
+    ),
+    (
         "trainer: {callbacks: [{class_path: EarlyStopping, init_args: {monitor: nothing}}], "
         "max_steps: 40}",
         "nothing",
@@ -378,6 +382,9 @@ def test_a_class_whose_library_is_not_installed(base, capsys, monkeypatch):
     monkeypatch.setattr("lightning_fabric.loggers.tensorboard._TENSORBOARDX_AVAILABLE", False)
     logger = ("--trainer.logger", "TensorBoardLogger", "--trainer.logger.save_dir", "logs")
     assert "pip install" in mistake(capsys, *base["fit"], *logger)
+    monkeypatch.setattr("pytorch_lightning.callbacks.device_stats_monitor._PSUTIL_AVAILABLE", False)
+    monitor = ("--trainer.callbacks", "DeviceStatsMonitor", "--trainer.max_steps", "1")
+    assert "`psutil` is not installed" in mistake(capsys, *base["fit"], *monitor)
 
 
 class Hostile:

@@ -166,6 +166,12 @@ def test_what_cannot_be_compared(folders, tmp_path, capsys):
     found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)
     assert "an attack on other sentences" in found
     line = json.loads(lines[0])
+    line["gold"]["labels"][0] = "other"
+    line.pop("crc32")
+    (other / "examples.jsonl").write_text("".join([json.dumps(line) + "\n", *lines[1:]]))
+    found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)
+    assert "other gold answers" in found
+    line = json.loads(lines[0])
     line["clean"]["correct_heads"] = 99
     line.pop("crc32")
     (other / "examples.jsonl").write_text("".join([json.dumps(line) + "\n", *lines[1:]]))

@@ -51,9 +51,14 @@ def test_a_batch_holds_the_copies_as_if_they_had_been_read(data, mode):
             )
 
 
-def test_what_no_operation_changes_has_no_copy(data):
+def test_what_no_operation_changes_has_no_copy_and_is_told(data, caplog):
     stage = Stage(data, [Contractions()], fraction=1.0)
     assert len(stage.attacked()) == SENTENCES
+    for epoch in range(1, 7):  # the fifth is the 200th sentence's
+        stage.attacked(epoch=epoch)
+    (told,) = [record.message for record in caplog.records]
+    assert "only 0 of the first 200 sentences drawn changed" in told
+    assert "Contractions" in told
 
 
 def test_two_that_replace_are_refused_also_of_two_kinds(data):

@@ -76,7 +76,7 @@ def test_a_budget_that_the_ranking_spends_is_told_once(data, caplog, ranking):
         stage.attacked(epoch=epoch)
     told = [record.message for record in caplog.records]
     assert len(told) == (ranking == "unknown")
-    assert all("0 of the first 200 attacked sentences changed" in message for message in told)
+    assert all("only 0 of the first 200 sentences drawn changed" in message for message in told)
 
 
 def test_batches_between_are_left_alone(data):

@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytorch_lightning as pl
 import torch
+from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.demos.boring_classes import BoringModel
 
 from robustparse.errors import InputError
@@ -69,10 +71,17 @@ def released(patience: int, factor: float, trials: int) -> tuple[list[float], di
     return rates, loaded
 
 
-def trained(folder: Path, start: str | None = None, epochs: int = 16, **settings: Any) -> Scored:
+def trained(
+    folder: Path,
+    *savers: pl.Callback,
+    start: str | None = None,
+    epochs: int = 16,
+    **settings: Any,
+) -> Scored:
     model = Scored()
-    callbacks = [LastCheckpoint(), ReloadBest(monitor="score", **settings)]
+    callbacks = [LastCheckpoint(), ReloadBest(monitor="score", **settings), *savers]
     sizes = {"max_epochs": epochs, "limit_train_batches": 2, "limit_val_batches": 1}
+    sizes["enable_checkpointing"] = bool(savers)
     trainer(*callbacks, default_root_dir=folder, **sizes).fit(model, ckpt_path=start)
     return model
 
@@ -94,6 +103,15 @@ def test_rates_and_weights_are_those_of_the_released_loop(
         assert torch.equal(model.starts[epoch], model.ends[of]), epoch
 
 
+def test_checkpoints_hold_the_weights_that_were_validated(tmp_path: Path) -> None:
+    saver = ModelCheckpoint(tmp_path, "{epoch}", "score", save_top_k=-1, auto_insert_metric_name=0)
+    model = trained(tmp_path, saver, epochs=9, patience=2)
+    assert len(set(model.rates.values())) > 1
+    for epoch, weights in model.ends.items():
+        saved = torch.load(tmp_path / f"{epoch}.ckpt", weights_only=True)["state_dict"]
+        assert torch.equal(saved["layer.weight"], weights), epoch
+
+
 def test_a_resumed_run_ends_as_one_never_stopped(tmp_path: Path) -> None:
     """Stopped while it waits, and on both sides of a reload, which restores the optimiser too."""
     settings = {"patience": 2, "trials": 5}
@@ -102,10 +120,10 @@ def test_a_resumed_run_ends_as_one_never_stopped(tmp_path: Path) -> None:
     for stop in (1, 3, 4, 7, 13):
         folder = tmp_path / str(stop)
         trained(folder, epochs=stop, **settings)
-        resumed = trained(folder, str(folder / FILE), **settings)
+        resumed = trained(folder, start=str(folder / FILE), **settings)
         assert resumed.rates == {at: rate for at, rate in whole.rates.items() if at >= stop}
         assert torch.equal(resumed.layer.weight, whole.layer.weight), stop
-    assert not trained(folder, str(folder / FILE), **settings).rates  # it had ended
+    assert not trained(folder, start=str(folder / FILE), **settings).rates  # it had ended
 
 
 def test_without_settings_it_does_as_the_released_code_on_atis() -> None:

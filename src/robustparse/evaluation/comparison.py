@@ -106,10 +106,10 @@ def _differences(
 
 @dataclass(frozen=True)
 class _Counts:
-    """Of each sentence: its words, counted parts, and right ones by (when, sum)."""
+    """Of each sentence: its texts and gold answer, counted parts, right ones by (when, sum)."""
 
     task: Task
-    words: list[tuple[str, ...]]
+    sentences: list[Any]
     counted: list[int]
     right: dict[tuple[str, str], list[int]]
 
@@ -165,7 +165,7 @@ def _counts(folder: Path) -> _Counts:
     counts = _Counts(task, [], [], {key: [] for key in keys})
     for line in each_line(folder / EXAMPLES):
         with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
-            counts.words.append(tuple(line["tokens"]))
+            counts.sentences.append((line["tokens"], line.get("context"), line["gold"]))
             counts.counted.append(operator.index(line["counted"]))
             for when, part in keys:
                 right = operator.index(line[when][part])
@@ -181,7 +181,7 @@ def _check(systems: Sequence[_Counts], folders: Sequence[Path]) -> None:
     """Refuse systems of other sentences than the first one's."""
     first = systems[0]
     for system, folder in zip(systems[1:], folders[1:], strict=True):
-        same = system.words == first.words and system.counted == first.counted
+        same = system.sentences == first.sentences and system.counted == first.counted
         if system.task.name != first.task.name or not same:
-            found = "an attack on other sentences, or with other punctuation"
+            found = "an attack on other sentences, or with other gold answers or punctuation"
             raise InputError(found, path=folder, expected=f"the sentences of {folders[0]}")

@@ -106,9 +106,12 @@ def check_same(sources: Sequence[Source]) -> None:
             expected = f"the {len(first.originals)} of {first.name}"
             raise InputError(found, path=source.name, expected=expected)
         for one, other in zip(first.originals, source.originals, strict=True):
-            if one.sentence != other.sentence or one.gold != other.gold:
+            expected = f"the sentences of {first.name}"
+            if one.sentence != other.sentence:
                 found = f"sentence {one.id + 1} is {' '.join(other.sentence.words)!r:.60}"
-                expected = f"the sentences of {first.name}"
+                raise InputError(found, path=source.name, expected=expected)
+            if one.gold != other.gold:
+                found = f"sentence {one.id + 1} has another gold answer"
                 raise InputError(found, path=source.name, expected=expected)
         same = zip(first.counted, source.counted, strict=True)
         if not all(np.array_equal(*pair) for pair in same):

@@ -1,6 +1,5 @@
 """What jsonargparse, Lightning and constructors say of a user's mistake, as one message."""
 
-import inspect
 import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
@@ -9,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jsonargparse import ArgumentParser
 from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
     MisconfigurationException,
 )
@@ -153,10 +153,10 @@ def _class(class_path: str) -> Any:
 
 
 def _arguments_of(class_path: str) -> list[str]:
-    parameters = inspect.signature(_class(class_path)).parameters.values()
-    return [
-        each.name for each in parameters if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
-    ]
+    """Name the arguments of a class, and of its base classes where it hands arguments on."""
+    parser = ArgumentParser()
+    parser.add_class_arguments(_class(class_path), fail_untyped=False)
+    return [*vars(parser.get_defaults())]
 
 
 def _within(outer: str, kind: str, key: str) -> str:
@@ -195,7 +195,8 @@ def mistake_in(error: BaseException) -> InputError | None:
         if missing or isinstance(cause, MisconfigurationException):
             return InputError(" ".join(str(cause).split()))
         cause = cause.__cause__
-    if isinstance(error, RuntimeError | ValueError) and _raised_by_lightning(error):
+    by_lightning = isinstance(error, RuntimeError | ValueError | ModuleNotFoundError)
+    if by_lightning and _raised_by_lightning(error):
         return InputError(" ".join(str(error).split()), key="trainer")
     return None
 

@@ -45,14 +45,16 @@ class ReloadBest(pl.Callback):
         self.patience, self.factor, self.trials, self.monitor = patience, factor, trials, monitor
         self._best: dict[str, Any] = {}
         self._waited = self._tried = 0
+        self._due = False  # a reload, with the next batch
 
     def state_dict(self) -> dict[str, Any]:
         """Return the best weights and how long they have been so."""
-        return {"best": self._best, "waited": self._waited, "tried": self._tried}
+        counts = {"waited": self._waited, "tried": self._tried, "due": self._due}
+        return {"best": self._best, **counts}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from there."""
-        self._best = state_dict["best"]
+        self._best, self._due = state_dict["best"], state_dict["due"]
         self._waited, self._tried = state_dict["waited"], state_dict["tried"]
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -70,7 +72,7 @@ class ReloadBest(pl.Callback):
         trainer.should_stop = trainer.should_stop or self._tried >= self.trials
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Keep the weights of a higher score; after ``patience`` lower ones, reload or stop."""
+        """Keep the weights of a higher score; after ``patience`` lower ones, stop or reload."""
         if trainer.sanity_checking or trainer.state.fn != TrainerFn.FITTING:
             return
         score = self._score(trainer, pl_module)
@@ -86,7 +88,16 @@ class ReloadBest(pl.Callback):
         if self._tried >= self.trials:
             trainer.should_stop = True
         else:
+            # What is saved after this validation are the weights that were validated.
+            self._due = True
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        """Reload, if that is due."""
+        if self._due:
             self._reload(trainer, pl_module)
+            self._due = False
 
     def _score(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> float:
         monitor = self.monitor

@@ -8,13 +8,15 @@ import pytorch_lightning as pl
 
 from robustparse.data.batch import Batch, join, select
 from robustparse.data.fractions import check_fraction
-from robustparse.defenses.requirements import callbacks_of, data_of, model_of
+from robustparse.defenses.requirements import callbacks_of, data_of, model_of, warn
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.models.base import Model
 from robustparse.randomness import mixed_seed, stream
 from robustparse.types import Example
 
 Mode = Literal["append", "replace"]
+# Of the first ENOUGH sentences drawn, a smaller fraction that changed is worth a warning.
+ENOUGH, FEW = 200, 0.5
 
 
 class CopyingAdversary(pl.Callback):
@@ -33,8 +35,12 @@ class CopyingAdversary(pl.Callback):
         mode: ``append`` the copies, to train on clean sentences as well (Zheng et al. 2020), or
             ``replace`` the originals by them, at the cost of an ordinary step.
 
+    If few of the first sentences drawn change, a warning says so: with ``append`` a step is then
+    smaller than one of clean training, as the loss is divided by what was expected.
+
     Attributes:
         owner: how messages call an adversary.
+        why_few: what the warning says of causes and remedies.
         examples: the training sentences by their ids, once training has begun.
 
     Raises:
@@ -42,6 +48,7 @@ class CopyingAdversary(pl.Callback):
     """
 
     owner: ClassVar[str]
+    why_few: str = ""
 
     def __init__(
         self, *, fraction: float = 0.5, every: int = 1, seed: int = 0, mode: Mode = "append"
@@ -52,6 +59,7 @@ class CopyingAdversary(pl.Callback):
         check_choice(f"{self.owner}: mode", mode, get_args(Mode))
         self.fraction, self.every, self.seed, self.mode = fraction, every, seed, mode
         self.examples: dict[int, Example] = {}
+        self._drawn = self._made = 0
 
     @abstractmethod
     def copies(
@@ -88,6 +96,7 @@ class CopyingAdversary(pl.Callback):
             )
         examples = [*data.train_examples, *data.augmented_examples]
         self.examples = {example.id: example for example in examples}
+        self._drawn = self._made = 0
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -100,6 +109,7 @@ class CopyingAdversary(pl.Callback):
         ids = dict.fromkeys(batch.ids.tolist())
         chosen = [self.examples[id_] for id_ in ids if self._draw(epoch, id_)]
         copies = self.copies(trainer, model, chosen, mixed_seed(self.seed, epoch, 0))
+        self._warn_of_few(len(chosen), len(copies))
         copies.sort(key=lambda copy: copy.id)
         # Nobody wrote them: one over an encoder's limit is read in windows, as under attack.
         encoded = model.encode(copies, checked=False).batch(range(len(copies)), 0.0)
@@ -111,6 +121,16 @@ class CopyingAdversary(pl.Callback):
             changed = _replaced(batch, encoded)
         # In place: Lightning hands the same object to the training step.
         vars(batch).update(vars(changed))
+
+    def _warn_of_few(self, drawn: int, made: int) -> None:
+        """Warn once if few of the first sentences drawn changed."""
+        before = self._drawn
+        self._drawn, self._made = self._drawn + drawn, self._made + made
+        if before < ENOUGH <= self._drawn and self._made < FEW * self._drawn:
+            warn(
+                f"{self.owner}: only {self._made} of the first {self._drawn} sentences drawn "
+                f"changed. {self.why_few}"
+            )
 
     def _draw(self, epoch: int, sentence: int) -> bool:
         draw = stream(mixed_seed(self.seed, epoch, 1), sentence).random()

@@ -46,6 +46,11 @@ class PerturbationAdversary(CopyingAdversary):
             key = f"{self.owner}: operations"
             raise InputError("names none", key=key, expected="at least one")
         self.operations = list(operations)
+        names = ", ".join(type(operation).__name__ for operation in operations)
+        self.why_few = (
+            f"Add operations, as {names} leave most of them as they are, or set mode: replace, "
+            "with which steps are as large as those of clean training"
+        )
 
     def copies(
         self, trainer: pl.Trainer, model: Model, chosen: Sequence[Example], seed: int

@@ -18,14 +18,11 @@ import pytorch_lightning as pl
 from robustparse.attacks.attack import Attack
 from robustparse.data.datamodule import SAMPLE
 from robustparse.defenses.copies.copying import CopyingAdversary, Mode
-from robustparse.defenses.requirements import callbacks_of, data_of, model_of, warn, warn_unmatched
+from robustparse.defenses.requirements import callbacks_of, data_of, model_of, warn_unmatched
 from robustparse.errors import InputError, check_least
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
-
-# Of the first ENOUGH attacked sentences, a smaller fraction that changed is worth a warning.
-ENOUGH, FEW = 200, 0.5
 
 
 class Cost(NamedTuple):
@@ -43,7 +40,7 @@ class SubstitutionAdversary(CopyingAdversary):
     What the attacks of all adversaries of this kind cost on this process is logged and shown in the
     progress bar: ``substitution/queries`` per attacked sentence and ``substitution/seconds`` per
     batch, both 0 for a batch without an attack; ``substitution/changed``, the fraction of attacked
-    sentences that changed, is logged only. If few of the first ones do, a warning says so.
+    sentences that changed, is logged only.
 
     Args:
         attack: how; a search that asks little (`ranking: random`) suits best. Its own ``seed`` does
@@ -82,7 +79,12 @@ class SubstitutionAdversary(CopyingAdversary):
         self.attack.budget = budget
         self._earlier: list[SubstitutionAdversary] = []
         self._cost = Cost()
-        self._attacked = self._changed = 0
+        self.why_few = (
+            f"Either the budget of {budget} queries ends before any word is tried, as a ranking "
+            "that asks spends one on each word (rank at random, `ranking: random`, or raise the "
+            "budget); or no candidate passes the constraints (`robustparse attack` on these "
+            "sentences tells)"
+        )
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Check that every sentence has what the attack needs.
@@ -98,7 +100,6 @@ class SubstitutionAdversary(CopyingAdversary):
         task.check(data.train_examples, path, self.attack.check)
         for path, example in data.copies:
             task.check([example], path, self.attack.check)
-        self._attacked = self._changed = 0
         warn_unmatched([*self.examples.values()], self.attack)
 
     def on_train_batch_start(
@@ -109,7 +110,6 @@ class SubstitutionAdversary(CopyingAdversary):
         super().on_train_batch_start(trainer, pl_module, batch, batch_idx)
         if batch_idx % self.every == 0:
             self._cost = self._cost._replace(seconds=time.perf_counter() - begin)
-            self._warn_of_few()
         # Lightning would write the values of the last attacked batch again.
         self._log_cost(pl_module)
 
@@ -128,20 +128,6 @@ class SubstitutionAdversary(CopyingAdversary):
         ]
         self._cost = Cost(sum(one.queries.charged for one in found), len(found), len(changed))
         return changed
-
-    def _warn_of_few(self) -> None:
-        """Warn once if hardly any of the first sentences changed."""
-        before = self._attacked
-        self._attacked += self._cost.sentences
-        self._changed += self._cost.changed
-        if before < ENOUGH <= self._attacked and self._changed < FEW * self._attacked:
-            warn(
-                f"only {self._changed} of the first {self._attacked} attacked sentences changed. "
-                f"Either the budget of {self.attack.budget} queries ends before any word is tried, "
-                "as a ranking that asks spends one on each word (rank at random, `ranking: "
-                "random`, or raise the budget); or no candidate passes the constraints "
-                "(`robustparse attack` on these sentences tells)"
-            )
 
     def _log_cost(self, module: pl.LightningModule) -> None:
         """Log the cost of the adversaries so far; the last one's values replace the others'."""
