@@ -9,7 +9,7 @@ from robustparse.data.batch import Batch, Column, EncodedCorpus, join
 PARTS = ("ids", "words", "marks", "lengths", "weight", "appended")
 
 
-def numbered(lengths: list[int], seed: int = 0) -> EncodedCorpus:
+def numbered(lengths: list[int], seed: int = 0, contexts: list[int] | None = None) -> EncodedCorpus:
     """A corpus of random ids, with a gold column a word and one of its own width."""
     rng = np.random.default_rng(seed)
     words = sum(lengths)
@@ -18,6 +18,7 @@ def numbered(lengths: list[int], seed: int = 0) -> EncodedCorpus:
         ids=np.arange(len(lengths), dtype=np.int64) * 10 + 3,
         words=Column.of(lengths, rng.integers(3, 99, words)),
         marks=Column.of(lengths, rng.integers(0, 9, words)),
+        contexts=np.array(contexts or [0] * len(lengths), np.int64),
         gold={
             "heads": Column.of(lengths, rng.integers(0, 5, words)),
             "counted": Column.of(lengths, rng.random(words) < 0.5),

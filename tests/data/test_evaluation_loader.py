@@ -1,5 +1,6 @@
 """Evaluation covers each sentence once, over any number of processes that have work."""
 
+import numpy as np
 import pytest
 import torch
 from test_batch import numbered
@@ -39,6 +40,19 @@ def test_an_evaluation_sentence_over_the_limit_has_a_batch_of_its_own():
     data = numbered([2, 30, 3, 31, 1])
     batches = list(EvaluationLoader(data, 10))
     assert [batch.lengths.tolist() for batch in batches] == [[1, 2, 3], [30], [31]]
+
+
+def test_batches_of_pairs_have_room_for_their_contexts():
+    rng = np.random.default_rng(0)
+    lengths, contexts = rng.integers(1, 9, 300), rng.integers(1, 60, 300)
+    data = numbered(lengths.tolist(), contexts=contexts.tolist())
+    sizes = dict(zip(data.ids.tolist(), contexts.tolist(), strict=True))
+    padded = []
+    for batch in EvaluationLoader(data, 100):
+        longest = max(sizes[id_] for id_ in batch.ids.tolist())
+        padded.append(len(batch) * (longest + batch.words.shape[1]))
+    assert max(padded) <= 100
+    assert sum(padded) < 1.4 * (lengths.sum() + contexts.sum())
 
 
 def test_a_forward_pass_has_as_many_words_as_given_or_as_suit_the_device():

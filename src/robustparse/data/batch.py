@@ -99,12 +99,14 @@ class EncodedCorpus:
     Args:
         ids: ``(texts,)`` the examples' ids.
         words, marks: as in `Batch`.
+        contexts: ``(texts,)`` words of each text's context.
         gold: columns by name, as in `Batch`; none where gold answers are not looked at.
     """
 
     ids: NDArray[np.int64]
     words: Column
     marks: Column
+    contexts: NDArray[np.int64]
     gold: Mapping[str, Column]
 
     def __len__(self) -> int:

@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 from torch import nn
@@ -227,7 +226,6 @@ class DataModule(pl.LightningDataModule, ABC):
             _digest(example.gold for example in examples),
             self._model.unit,
             self.batch_texts,
-            np.array([len(one.context) for one in sentences]),
         )
 
     def val_dataloader(self) -> EvaluationLoader:

@@ -101,7 +101,6 @@ class TrainingLoader:
             answers; ``data`` cannot, since its numbers depend on what was read before.
         unit: what a batch's weight counts.
         batch_texts: the limit of a global batch in texts, if it has one.
-        contexts: words of each text's context, ``(texts,)``; None where texts have none.
     """
 
     def __init__(
@@ -116,12 +115,11 @@ class TrainingLoader:
         answers: str = "",
         unit: Unit = "words",
         batch_texts: int | None = None,
-        contexts: NDArray[np.int64] | None = None,
     ) -> None:
         self.data, self.batch_words, self.seed = data, batch_words, seed
         self.rank, self.world_size = rank, world_size
         self.allow_world_size_change = allow_world_size_change
-        self.unit, self.batch_texts, self.contexts = unit, batch_texts, contexts
+        self.unit, self.batch_texts = unit, batch_texts
         self._content = {"words": words, "answers": answers}
         self.sampler = EpochSampler()
         self._start = self._handed_out = 0
@@ -187,7 +185,7 @@ class TrainingLoader:
 
     def _batches_of(self, epoch: int) -> list[NDArray[np.int64]]:
         limits = (self.batch_words, self.seed, epoch, self.batch_texts)
-        return plan_batches(self.data.lengths, *limits, self.contexts)
+        return plan_batches(self.data.lengths, *limits, self.data.contexts)
 
     def _plan(self) -> dict[str, int | None]:
         return {
@@ -217,9 +215,11 @@ def forward_words(device: torch.device, given: int | None) -> int:
 class EvaluationLoader:
     """Each sentence once, sorted by length, split over the processes without padding.
 
+    Pairs are sorted by their contexts first, which are read along with the texts.
+
     Args:
         data: the sentences.
-        batch_words: the limit of a batch in padded words.
+        batch_words: the limit of a batch in padded words, those of contexts included.
         rank, world_size: this process among all.
 
     Raises:
@@ -236,16 +236,18 @@ class EvaluationLoader:
                 remedy="give more sentences or use fewer processes",
             )
         self.data = data
-        lengths = data.lengths
-        order = np.argsort(lengths, kind="stable")[rank::world_size]
+        # The last key counts first.
+        order = np.lexsort([data.lengths, data.contexts])[rank::world_size]
         self._batches: list[NDArray[np.int64]] = []
-        first = 0
-        for index in range(len(order) + 1):
-            full = index - first + 1
-            if index == len(order) or lengths[order[index]] * full > batch_words:
+        first = longest = 0
+        for index, text in enumerate(order.tolist()):
+            longest = max(longest, int(data.lengths[text]))
+            if (longest + data.contexts[text]) * (index - first + 1) > batch_words:
                 if index > first:
                     self._batches.append(order[first:index])
-                first = index
+                first, longest = index, int(data.lengths[text])
+        if first < len(order):
+            self._batches.append(order[first:])
 
     def __len__(self) -> int:
         return len(self._batches)

@@ -119,5 +119,6 @@ def _encoded(victim: AnsweringVictim, examples: Sequence[Example]) -> EncodedCor
         ids=np.array([example.id for example in examples], np.int64),
         words=Column.of(lengths, victim.intern(words).astype(np.int64)),
         marks=Column.of(lengths, victim.intern_marks(marks).astype(np.int64)),
+        contexts=np.array([len(sentence.context) for sentence in sentences], np.int64),
         gold={},
     )

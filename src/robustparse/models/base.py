@@ -283,6 +283,7 @@ class Model(pl.LightningModule, ABC):
             ids=np.array([example.id for example in examples], dtype=np.int64),
             words=Column.of(lengths, self.encoder.intern(words).astype(np.int64)),
             marks=Column.of(lengths, self.intern_marks(marks).astype(np.int64)),
+            contexts=np.array([len(example.sentence.context) for example in examples], np.int64),
             gold=self.gold_columns(examples, punctuation) if gold else {},
         )
 
