@@ -130,6 +130,22 @@ def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
     assert read_vectors(written(tmp_path, text), 7)[0] == words[:7]
 
 
+@pytest.mark.parametrize("lines", [1, 2, 1000])
+@pytest.mark.parametrize("header", ["", "5 2\n"])
+def test_the_first_vector_of_a_word_counts(tmp_path, monkeypatch, caplog, lines, header):
+    monkeypatch.setattr(vectors, "_LINES_AT_ONCE", lines)
+    path = written(tmp_path, header + "a b 1 2\nc 3 4\na b 5 6\nd 7 8\nc 9 9\n")
+    words, values = read_vectors(path)
+    assert words == ["a b", "c", "d"]
+    assert values.tolist() == [[1, 2], [3, 4], [7, 8]]
+    first = 1 + bool(header)
+    assert caplog.messages == [
+        f"{path}:{first + 2}: the word 'a b' is already in line {first}, whose vector counts; "
+        "repeats: 2"
+    ]
+    assert read_vectors(path, 3)[0] == words
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -144,7 +160,6 @@ def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
             ":3: 3 values after the word 'd'; expected 2 as in line 2",
         ),
         ("a b 1 2\nc 1 2\nd 1\n", ":3: 1 values after the word 'd'; expected 2 as in line 2"),
-        ("a b 1 2\nc 1 2\na b 3 4\n", ":3: the word 'a b' is already in line 1"),
         ("a b 1 x\nc 1 2\n", ":1: 'x' is no number"),
         ("a x\n", ":1: 'x' is no number"),
         ("1 0\na 1\n", ":1: no values"),
@@ -158,7 +173,6 @@ def test_the_size_of_a_chunk_changes_nothing(tmp_path, monkeypatch, lines):
         ("a 1 2\nb nan 2\n", ":2: 'nan' is no number"),
         ("a 1 2\nb 1 -inf\n", ":2: '-inf' is no number"),
         ("a 1 2\nb 1 1e39\n", ":2: '1e39' is no number"),
-        ("a 1 2\nb 1 2\na 3 4\n", ":3: the word 'a' is already in line 1"),
         ("3 2\na 1 2\nb 1 2\n", ":1: the header promises 3 words, the file holds 2"),
         ("1e9 2\na {} 2\n", ":2: 2 values after the word 'a'; expected 1 as in line 1"),
         ("", "no word vectors"),

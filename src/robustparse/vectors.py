@@ -8,6 +8,7 @@ after the first blank. Such a line with too many numbers is a mistake, not a wor
 """
 
 import gzip
+import logging
 import re
 import warnings
 import zlib
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 from robustparse.errors import InputError, check_least
 from robustparse.types import Floats
 
+log = logging.getLogger(__name__)
+
 _LINES_AT_ONCE = 4096
 _LINES_WITHOUT_WIDTH = 4096  # at most, before the line that shows the width
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -37,14 +40,17 @@ _START = 1 << 16  # bytes
 def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArray[np.float32]]:
     """Read words and their vectors `(words, dim)`, in the order of the file.
 
+    Of a word that comes again, as in some published files, the first vector counts; a warning names
+    it and says how many there are.
+
     Args:
         path: the file, UTF-8, compressed by gzip or not.
         limit: only the first words, as many as this; lines after the last are not checked.
 
     Raises:
         InputError: the file is missing, unreadable, empty, binary or not UTF-8; a line has another
-            width than the others, a value that is no finite number in single precision, or a word
-            met before; the header promises another size; limit is below 1.
+            width than the others, or a value that is no finite number in single precision; the
+            header promises another size; limit is below 1.
     """
     check_least(str(path), limit=limit)
     table = _Table(path)
@@ -92,6 +98,7 @@ class _Table:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines: dict[str, int] = {}  # word -> its line
+        self._repeats: list[tuple[str, int]] = []  # words that come again, and their lines
         self._blocks: list[NDArray[np.float32]] = []
         self._dim = 0  # 0: not known yet
         self._dim_line = 0  # the line it is known from
@@ -130,18 +137,18 @@ class _Table:
 
     def add(self, chunk: Sequence[tuple[int, bytes]]) -> None:
         """Take lines in."""
-        entries = []
+        entries, new = [], []
         for number, line in chunk:
             word, rest = self._entry(number, line)
             entries.append((number, rest))
             self._lines.setdefault(text := self._decoded(number, word), number)
-            if self._lines[text] != number:
-                found = f"the word {text!r} is already in line {self._lines[text]}"
-                raise self._error(number, found)
+            new.append(self._lines[text] == number)
+            if not new[-1]:
+                self._repeats.append((text, number))
         values = _parsed(b" ".join([rest for _, rest in entries]))
         if values is None or len(values) != len(chunk) * self._dim or not np.isfinite(values).all():
             raise self._bad_value(entries)
-        self._blocks.append(values.reshape(len(chunk), self._dim))
+        self._blocks.append(values.reshape(len(chunk), self._dim)[new])
 
     def _entry(self, number: int, line: bytes) -> tuple[bytes, bytes]:
         """Return the word and its values."""
@@ -162,9 +169,14 @@ class _Table:
         size = len(self._lines)
         if not size:
             raise InputError("the file holds no word vectors", path=self._path)
-        if self._promised not in (None, size) and (limit is None or size < limit):
-            found = f"the header promises {self._promised} words, the file holds {size}"
+        held = size + len(self._repeats)
+        if self._promised not in (None, held) and (limit is None or size < limit):
+            found = f"the header promises {self._promised} words, the file holds {held}"
             raise self._error(1, found, "a whole file, or another header")
+        if self._repeats:
+            word, line = self._repeats[0]
+            message = "%s:%d: the word %r is already in line %d, whose vector counts; repeats: %d"
+            log.warning(message, self._path, line, word, self._lines[word], len(self._repeats))
         return list(self._lines), np.concatenate(self._blocks)
 
     def _decoded(self, number: int, word: bytes) -> str:
