@@ -262,6 +262,20 @@ def test_it_learns(classifier: TextClassifier) -> None:
     assert classifier.loss(classifier(batch), batch).sum().item() < 0.7 * before
 
 
+def test_the_mean_of_a_truncated_text_is_over_the_words_read(bert: Path) -> None:
+    """The network takes 22 pieces, of a word each."""
+    encoder = TransformerEncoder(str(bert), mix=1, long_sentences="truncate")
+    classifier = EncoderClassifier(encoder, pooling="mean", vocabulary=VOCABULARY).eval()
+    whole = Sentence(("dog",) * 22)
+    longer = Sentence(("dog",) * 60)
+    batches = [
+        classifier.encode([Example(0, text, "pos")]).batch([0], 1.0) for text in (whole, longer)
+    ]
+    with torch.no_grad():
+        found = [classifier.vectors(classifier.embed(batch), batch) for batch in batches]
+    assert torch.allclose(*found, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("make", "key"),
     [
@@ -273,6 +287,10 @@ def test_it_learns(classifier: TextClassifier) -> None:
         (
             lambda: EncoderClassifier(WordEmbeddings(), "last", vocabulary=VOCABULARY),
             "EncoderClassifier: pooling",
+        ),
+        (
+            lambda: EncoderClassifier(WordEmbeddings(), vocabulary=VOCABULARY),
+            "EncoderClassifier: encoder",
         ),
         (
             lambda: EncoderClassifier(TransformerEncoder("x", long_sentences="split")),

@@ -195,6 +195,10 @@ def test_it_is_made_again_from_its_checkpoint(model: PairClassifier) -> None:
             ),
             "split would answer from the first window",
         ),
+        (
+            lambda _: PairEncoderClassifier(WordEmbeddings(4), vocabulary=VOCABULARY),
+            "WordEmbeddings gives ROOT the same vector in every text",
+        ),
     ],
 )
 def test_mistakes_are_named(mistake: Callable[[Path], object], message: str, bert: Path) -> None:

@@ -17,7 +17,7 @@ from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import check_rates
+from robustparse.errors import InputError, check_rates
 from robustparse.metrics import Accuracy, PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.encoders.base import Encoder
@@ -143,6 +143,13 @@ class TextClassifier(Model):
         """Count right labels."""
         found = torch.from_numpy(predictions[0].argmax(1)).to(self.device)
         metric.update(found == batch.gold["label"][:, 0])
+
+
+def check_contextual(owner: str, encoder: Encoder, remedy: str) -> None:
+    """Refuse an encoder whose vector of ROOT says nothing of the text."""
+    if not encoder.contextual:
+        found = f"{type(encoder).__name__} gives ROOT the same vector in every text"
+        raise InputError(found, key=f"{owner}: encoder", remedy=remedy)
 
 
 def maximum(states: Tensor, lengths: Tensor) -> Tensor:

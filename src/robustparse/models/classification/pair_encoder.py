@@ -9,6 +9,7 @@ from torch import Tensor
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.models.classification.classifier import check_contextual
 from robustparse.models.classification.pairs import PairClassifier
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
@@ -36,7 +37,8 @@ class PairEncoderClassifier(PairClassifier):
         vocabulary: given by the data module or a checkpoint.
 
     Raises:
-        InputError: a number out of range, the encoder splits long texts, or see ``initialize``.
+        InputError: a number out of range, the encoder splits long texts or is not contextual, or
+            see ``initialize``.
     """
 
     def __init__(
@@ -49,6 +51,8 @@ class PairEncoderClassifier(PairClassifier):
         vocabulary: Vocabulary | None = None,
     ) -> None:
         super().__init__(encoder, dropout, optimization, seed)
+        remedy = "take one that reads words in context, such as TransformerEncoder or LSTMEncoder"
+        check_contextual("PairEncoderClassifier", encoder, remedy)
         self._policy = getattr(encoder, "long_sentences", "error")
         if self._policy == "split":
             raise InputError(

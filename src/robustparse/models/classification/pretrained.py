@@ -7,7 +7,11 @@ from torch import Tensor
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice
-from robustparse.models.classification.classifier import TextClassifier, padded_words
+from robustparse.models.classification.classifier import (
+    TextClassifier,
+    check_contextual,
+    padded_words,
+)
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.optimization import Optimization
 
@@ -20,7 +24,7 @@ class EncoderClassifier(TextClassifier):
     Args:
         encoder: gives a vector a word and, before them, one for ROOT.
         pooling: a text's vector is the ``first``, ROOT's, which is [CLS] to a Transformer (Devlin
-            et al. 2019), or the ``mean`` over its words.
+            et al. 2019), or the ``mean`` over the words that the encoder reads.
         dropout: of that vector (0.1, Devlin et al. 2019).
         optimization: by default Adam, constant, at 5e-5 in a pretrained encoder (Jin et al. 2020)
             and 1e-3 elsewhere.
@@ -30,8 +34,8 @@ class EncoderClassifier(TextClassifier):
         vocabulary: given by the data module or a checkpoint.
 
     Raises:
-        InputError: there is no such pooling, a number out of range, the encoder splits long texts
-            of which only the first vector is read, or see ``initialize``.
+        InputError: there is no such pooling, a number out of range, the ``first`` vector is not of
+            the whole text, or see ``initialize``.
     """
 
     def __init__(
@@ -46,12 +50,14 @@ class EncoderClassifier(TextClassifier):
     ) -> None:
         super().__init__(encoder, dropout, optimization, seed)
         check_choice("EncoderClassifier: pooling", pooling, get_args(TextPooling))
-        if pooling == "first" and getattr(encoder, "long_sentences", "error") == "split":
-            raise InputError(
-                "split would answer from the first window of a long text only",
-                key="EncoderClassifier: long_sentences",
-                expected="error or truncate, or the pooling mean",
-            )
+        if pooling == "first":
+            check_contextual("EncoderClassifier", encoder, "set pooling to mean")
+            if getattr(encoder, "long_sentences", "error") == "split":
+                raise InputError(
+                    "split would answer from the first window of a long text only",
+                    key="EncoderClassifier: long_sentences",
+                    expected="error or truncate, or the pooling mean",
+                )
         self.pooling = pooling
         self.initialize(vocabulary, init_from)
 
@@ -62,8 +68,10 @@ class EncoderClassifier(TextClassifier):
 
     def vectors(self, embeddings: Tensor, batch: Batch) -> Tensor:
         """See ``TextClassifier``."""
-        states, lengths = self.encoder(embeddings, batch.words, batch.lengths), batch.lengths
+        states = self.encoder(embeddings, batch.words, batch.lengths)
         if self.pooling == "first":
             return states[:, 0]  # type: ignore[no-any-return]
-        words, sizes = padded_words(states, lengths)
+        # Words over a limit at which the encoder truncates have no unit.
+        read = self.encoder.unit_words(batch.words, batch.lengths).amax(1)
+        words, sizes = padded_words(states, read)
         return words.sum(1) / sizes.unsqueeze(1)

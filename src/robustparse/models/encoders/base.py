@@ -34,6 +34,7 @@ class Encoder(nn.Module, ABC):
         form_dim: how many of these, from the front, depend on the form, not on the tag.
         out_dim: of the vectors that ``forward`` returns.
         reads_tags: whether part-of-speech tags are part of the input.
+        contextual: whether vectors, ROOT's included, depend on all words of the text.
         separator: the word that stands between two texts which are read as one.
         limit: units of words that are read at once, ROOT's not counted; None reads any number.
     """
@@ -42,6 +43,7 @@ class Encoder(nn.Module, ABC):
     form_dim: int
     out_dim: int
     reads_tags = False
+    contextual = True
     separator = SEPARATOR
     limit: int | None = None
 

@@ -136,6 +136,7 @@ class WordEmbeddings(WordEncoder):
     """
 
     table: "EmbeddingTable"
+    contextual = False
 
     def __init__(
         self,
