@@ -114,6 +114,7 @@ MISTAKES = {
     "no label": ("x.tsv", "good\tpos\nbad\n", None, 2, "no label", "a text and its label"),
     "blank label": ("x.tsv", "good\tpos\nbad\t \n", None, 2, "the label is ' '", None),
     "empty text": ("x.tsv", "good\tpos\n \tneg\n", None, 2, "the text is ' '", "words,"),
+    "header": ("x.tsv", "sentence\tlabel\ngood\tpos\n", None, 1, "a header", "a text"),
     "empty line": ("x.tsv", "good\tpos\n\nbad\tneg\n", None, 2, "an empty text", None),
     "three texts": (
         "x.tsv",

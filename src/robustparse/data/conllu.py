@@ -42,8 +42,8 @@ def read_treebank(
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
         max_length: longest allowed sentence in words; None allows any.
-        parsed: every sentence has a parse; otherwise one may have ``_`` as the head of each word,
-            and its gold tree then says nothing: every head is 0.
+        parsed: every sentence has a parse; otherwise heads are not looked at, and gold trees say
+            nothing: every head is 0.
         limit: the setting by which a user raises ``max_length``, for the message.
 
     Raises:
@@ -96,9 +96,8 @@ def is_word(line: str) -> bool:
 def _example(index: int, path: Path, start: int, block: list[str], parsed: bool) -> Example:
     """Check the lines of a sentence, the first of which is line ``start`` of the file."""
     rows = _word_rows(path, start, block)
-    if not parsed and all(columns[6] == "_" for columns in rows.values()):
-        heads = [0] * len(rows)
-    else:
+    heads = [0] * len(rows)
+    if parsed:
         heads = [_head(path, line, columns[6], len(rows)) for line, columns in rows.items()]
         _check_tree(path, list(rows), heads, single_root=not is_conllx(path))
     forms, upos, xpos, labels = (

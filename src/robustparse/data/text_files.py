@@ -18,6 +18,11 @@ from robustparse.types import Example, Sentence
 
 COLUMNS, PAIR = ("text", "label"), ("premise", "hypothesis", "label")
 HUB = "datasets:"
+# What GLUE and others write above the columns.
+_HEADERS = (
+    *(COLUMNS, PAIR, PAIR[:2], ("sentence", "label")),
+    *(("sentence1", "sentence2", "label"), ("sentence1", "sentence2")),
+)
 
 
 class Row(NamedTuple):
@@ -139,6 +144,9 @@ def _tab_rows(path: Path) -> Iterator[Row]:
         width = width or max(2, len(columns))
         if not (len(columns) == 3 if width == 3 else len(columns) <= 2):
             raise _other_width(line, width, path, number)
+        if number == 1 and tuple(columns) in _HEADERS:
+            found, remedy = f"a header, {line!r}", "remove line 1"
+            raise InputError(found, path=path, line=1, expected="a text", remedy=remedy)
         given = columns if len(columns) > 1 else [line, None]
         yield _row(given, "\t".join(column or "" for column in given))
 
