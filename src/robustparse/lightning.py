@@ -83,7 +83,7 @@ def set_next_batch(trainer: pl.Trainer, checkpoint: dict[str, Any]) -> None:
     # optimizer step follows.
     logged_step = trainer.global_step - int(steps_next)
     fit_loop["epoch_loop.state_dict"]["_batches_that_stepped"] = logged_step
-    # A loader's position follows from these counters, see `LearningModule.on_save_checkpoint`.
+    # A loader's position follows from these counters, see `Model.on_save_checkpoint`.
     for loader in loader_states(checkpoint):
         loader["epoch"] = epoch
 

@@ -55,6 +55,20 @@ def test_budgets_of_one_parser_are_one_curve_from_the_clean_score(tmp_path: Path
     assert "LAS against edit budget, by attack" in parse(tmp_path / "r.html").text
 
 
+@pytest.mark.parametrize(
+    ("victims", "name"),
+    [(["my_parsers.tagger"], "my_parsers.tagger"), ([], "b"), ([5], "b"), (None, "b"), ({}, "b")],
+)
+def test_what_is_no_file_names_its_curve_and_a_damaged_record_leaves_the_folder(
+    tmp_path: Path, victims: Any, name: str
+) -> None:
+    folders = [
+        attacked(tmp_path / at, gamma, 60.0, victims=victims)
+        for at, gamma in (("a", 0.05), ("b", 0.1))
+    ]
+    assert [curve[0] for curve in curves(folders)] == [name]
+
+
 def test_a_lone_budget_and_other_settings_are_no_curve(tmp_path: Path) -> None:
     folders = [
         attacked(tmp_path / "a", 0.05, 80.0),

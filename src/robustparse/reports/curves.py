@@ -143,5 +143,8 @@ def _take_gamma(run: dict[str, Any]) -> float | None:
 
 
 def _victim_name(run: dict[str, Any]) -> str:
-    """Return the name of the victim's run folder."""
-    return Path(run.get("victims", [""])[0]).parent.name
+    """Return the name of the victim's run folder, or of what is no file."""
+    victims = run.get("victims")
+    if not (isinstance(victims, list) and victims and isinstance(victims[0], str)):
+        return ""
+    return Path(victims[0]).parent.name or victims[0]

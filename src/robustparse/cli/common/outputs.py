@@ -145,7 +145,7 @@ def left_by(trainer: pl.Trainer, folder: Path) -> str:
     text = (
         f"trained {trainer.global_step} steps; {folder} has {' and '.join(kept) or 'no checkpoint'}"
     )
-    if savers and not any(saver.best_model_path for saver in savers):
+    if kept and savers and not any(saver.best_model_path for saver in savers):
         text += f", but no {BEST}: nothing was validated (see trainer.val_check_interval)"
     return text
 

@@ -30,7 +30,7 @@ class LSTMEncoder(WordEncoder):
     Zheng et al. (2020) call their parsers word (the default without characters), word + POS
     (``tag_dim: 100``) and character (``word_dim: 0``, ``character_dim: 100``,
     ``character_out: 200``). A word's character vector is the last states of a BiLSTM over its
-    characters, computed once for each different word of a batch.
+    first 20 characters, computed once for each different word of a batch.
 
     Args:
         word_dim: of the word embeddings (100); 0 leaves words out. The first ``word_dim`` of
