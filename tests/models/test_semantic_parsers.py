@@ -157,7 +157,7 @@ def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str
     own = {"Seq2Seq": {"token_dim": 16, "token_dropout": 0.0}, "TranX": {"action_dim": 16}}
     sizes |= own.get(kind, {"input_dim": 16})
     parser = KINDS[kind][0](encoder, vocabulary=vocabulary, **sizes)
-    train(parser, examples, 250, 1e-2)
+    train(parser, examples, 150, 1e-2)
     parser.eval()
     batch = batch_of(parser, examples)
     with torch.no_grad():
