@@ -33,13 +33,14 @@ def trained(
     patience: int | None,
     epochs: int | None = None,
     start: str | None = None,
+    **further: Any,
 ) -> int:
     """The epochs that a run trains for: all, or until no score has risen for ``patience``."""
     model = Scored(scores)
     # Before the callbacks that end it, as in every run.
     callbacks: list[Any] = [LastCheckpoint()]
     if patience is not None:
-        rule: dict[str, Any] = {"patience": patience, "check_on_train_epoch_end": True}
+        rule: dict[str, Any] = {"patience": patience, "check_on_train_epoch_end": True, **further}
         callbacks.append(EarlyStopping("score", mode="max", strict=False, **rule))
     sizes = {"max_epochs": epochs or len(scores), "limit_train_batches": 2}
     trainer(*callbacks, default_root_dir=folder, **sizes).fit(model, ckpt_path=start)
@@ -61,6 +62,17 @@ def test_what_early_stopping_ended_continues_only_without_it(
     assert trained(tmp_path, scores, patience) == epochs
     assert trained(tmp_path, scores, patience, start=last) == 0
     assert trained(tmp_path, scores, None, start=last) == len(scores) - epochs
+
+
+@pytest.mark.parametrize(
+    ("scores", "rule"),
+    [((9.0, 9.5), {"stopping_threshold": 8.0}), ((float("nan"), 1.0), {"check_finite": True})],
+)
+def test_a_run_that_ended_in_its_first_epoch_has_ended(
+    tmp_path: Path, scores: tuple[float, ...], rule: dict[str, Any]
+) -> None:
+    assert trained(tmp_path, scores, patience=5, **rule) == 1
+    assert trained(tmp_path, scores, patience=5, start=str(tmp_path / FILE), **rule) == 0
 
 
 def test_a_resumed_run_counts_the_latest_score_again_where_an_epoch_brings_none(

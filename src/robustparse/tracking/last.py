@@ -19,6 +19,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping
+from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
 from robustparse.errors import InputError, check_least
 from robustparse.files import writing
@@ -155,8 +156,8 @@ class NoCheckpoint(Callback):
 
 
 def _has_stopped(callback: EarlyStopping) -> bool:
-    """Tell whether it had decided to end the run; Lightning restores its counts, but not this."""
-    return callback.stopped_epoch > 0 or callback.wait_count >= max(1, callback.patience)
+    """Tell whether it had decided to end the run, which Lightning restores, but does not act on."""
+    return callback.stopping_reason is not EarlyStoppingReason.NOT_STOPPED
 
 
 def _is_trial(trainer: pl.Trainer) -> bool:
