@@ -136,6 +136,8 @@ class WeightedSaliency(Ranking):
 class GradientNorm(Ranking):
     """By the norm of the training loss's gradient at the word's embedding; nothing is charged.
 
+    The loss is that of the gold answer, or of the answer that the goal wants.
+
     Args:
         norm: `l1`, or `l2`, over all pieces of a word (Zheng et al. 2020, section 3.2, white box).
             `l1` is TextAttack's for words in one piece; of a word in several it takes the sum of
