@@ -161,13 +161,10 @@ def test_a_union_is_bound_and_cached_as_a_whole(tmp_path) -> None:
     assert len({one.fingerprint() for one in (union, bound, Union([Lexicon(SYNONYMS)]))}) == 3
 
 
-def test_a_union_does_without_members_that_refuse_the_victim() -> None:
-    victim = HashVictim()  # trained without tags
-    victim.tags = {}
-    union = Union([TrainingWords(), Lexicon(SYNONYMS)]).for_victim(victim)
-    assert union.propose(slots("cat"), 0) == [["feline", "kitty"]]
-    with pytest.raises(InputError):
-        Union([TrainingWords()]).for_victim(victim)
+def test_a_union_refuses_a_victim_that_a_member_refuses() -> None:
+    """Otherwise one recipe would be another attack against a parser trained without tags."""
+    with pytest.raises(InputError, match="TrainingWords"):
+        Union([Lexicon(SYNONYMS), TrainingWords()]).for_victim(HashVictim())
 
 
 SENTENCE = example("noun3 verb1 strange the", "NN VB FW DT").sentence

@@ -77,20 +77,8 @@ class Union(CandidateGenerator):
         self.is_model = any(generator.is_model for generator in generators)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
-        """See `CandidateGenerator.for_victim`; members that refuse the victim are left out.
-
-        Raises:
-            InputError: all refuse it.
-        """
-        members = []
-        for generator in self.generators:
-            try:
-                members.append(generator.for_victim(victim))
-            except InputError as error:
-                refusal = error
-        if not members:
-            raise refusal
-        return Union(members)
+        """See `CandidateGenerator.for_victim`; every member must take the victim."""
+        return Union([generator.for_victim(victim) for generator in self.generators])
 
     def check(self, examples: Sequence[Example]) -> None:
         """Accept sentences each of which at least one generator accepts."""
