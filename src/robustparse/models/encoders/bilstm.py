@@ -45,7 +45,7 @@ class LSTMEncoder(WordEncoder):
         vectors: a text file of word vectors, plain or .gz. They are divided by their standard
             deviation and added to the trained embeddings, which then start at zero (SuPar).
         max_vectors: how many vectors are read from the start of the file; None reads all.
-        tune_vectors: train them too.
+        tune_vectors: train them too (SuPar does not).
         vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
             read again.
         embedding_dropout: of dimensions of the embeddings, with a mask shared over time, in place
