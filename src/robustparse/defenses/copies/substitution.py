@@ -1,7 +1,7 @@
 """Online adversarial training by word substitution (Zheng et al. 2020, section 3.4, made online).
 
-The paper attacks half of the training sentences once, with the model it starts from, and trains on
-both. Here a fraction of every batch is attacked with the current weights, within a small query
+The paper attacks half of the training sentences once, and trains from scratch on all and on these
+copies. Here a fraction of every batch is attacked with the current weights, within a small query
 budget, and the changed sentences join the batch, or replace their originals, with the gold answers
 of these.
 """

@@ -1,7 +1,7 @@
 """What every text classifier shares: a linear layer on one vector a text, labels, and accuracy.
 
 Subclasses say how a text becomes one vector (``vectors``). A score never depends on the
-other texts of a batch: ROOT is left out, and padding after a text is masked.
+other texts of a batch: padding after a text is masked.
 """
 
 from abc import abstractmethod
