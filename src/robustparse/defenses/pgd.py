@@ -6,8 +6,8 @@ by a projection back into the ball:
     r <- project(r + step_size * normalize(g(r)), epsilon)
 
 Madry et al. train on the loss at the last r only (``mix: adv``), from a random start, with
-``norm: linf``. On text the ascent usually starts from zero, under the L2 norm, and the clean loss is
-kept (``mix: sum``); these are the defaults. Huang et al. (2021) name no such settings.
+``norm: linf``. On text the ascent usually starts from zero, under the L2 norm, and the clean loss
+is kept (``mix: sum``); these are the defaults. Huang et al. (2021) name no such settings.
 """
 
 from collections.abc import Iterator

@@ -95,7 +95,8 @@ class BiaffineParser(DependencyParser):
         arc_dim: of the arc MLPs (500).
         label_dim: of the label MLPs (100).
         dropout: in the MLPs (0.33).
-        decoder: see ``decode_heads``; greedy heads, repaired where they are no tree with one root (SuPar).
+        decoder: see ``decode_heads``; greedy heads, repaired where they are no tree with one root
+            (SuPar).
         labelled: score an arc by log p(head) + log p(its best label) instead of p(head) (Wang et
             al. 2021).
         optimization: optimiser and schedule.

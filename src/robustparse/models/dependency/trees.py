@@ -2,7 +2,8 @@
 
 In the code of Zheng et al. (2020) the black box attacks greedy heads, and the rest goes by
 single-root Eisner; Wang et al. (2021) decode labelled maximum spanning trees without the
-single-root constraint; SuPar repairs greedy heads that are no tree. Scores of different decoders are not to be mixed.
+single-root constraint; SuPar repairs greedy heads that are no tree. Scores of different decoders
+are not to be mixed.
 
 Every function takes numpy arrays for a whole batch: `scores` of shape
 `(batch, length + 1, length + 1)`, indexed `[sentence, dependent, head]`, with ROOT at position 0,
