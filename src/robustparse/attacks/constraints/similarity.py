@@ -75,7 +75,7 @@ class TextSimilarity(SentenceConstraint):
             raise InputError(
                 f"{short} has no effect without a window",
                 key="similarity: short",
-                remedy="set window, the words that a short sentence lacks",
+                remedy="set window, below whose length a sentence is short, or leave short out",
             )
         if not -1.0 <= minimum <= 1.0:
             raise InputError(f"must be in [-1, 1], got {minimum}", key="similarity: minimum")
