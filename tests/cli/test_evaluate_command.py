@@ -226,7 +226,7 @@ def test_an_unknown_operation_is_refused(made, capsys):
 
 def test_lists_of_operations_are_no_folders() -> None:
     """Though they are long, or hold a slash."""
-    listed = json.dumps([{"class_path": "Typos", "init_args": {"table": "/tmp/t.json"}}] * 9)
+    listed = json.dumps([{"class_path": "Typos", "init_args": {"table": "tables/t.json"}}] * 9)
     for value in (listed, ",".join(["typos"] * 60)):
         (found,) = with_operations(["--perturbed", value])[-1:]
         assert "perturbed_files" not in found

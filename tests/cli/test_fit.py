@@ -47,6 +47,8 @@ def test_a_run_that_is_never_validated_says_so(
     said = capsys.readouterr().err
     assert "trained 2 steps" in said
     assert "but no best.ckpt: nothing was validated" in said
+    main(fit(config, tmp_path / "none", "--trainer.max_steps", "0"))
+    assert capsys.readouterr().err.splitlines()[-1].endswith("none has no checkpoint")
 
 
 def test_its_configuration_makes_the_same_run(finished: tuple[Path, Path], tmp_path: Path) -> None:

@@ -206,6 +206,10 @@ def test_mistakes_are_named(mistake: Callable[[Path], object], message: str, ber
         mistake(bert)
 
 
+def test_encoded_pairs_know_the_lengths_of_their_contexts(bert: Path) -> None:
+    assert MADE["ESIM"](bert).encode(EXAMPLES).contexts.tolist() == [4, 4, 1, 7]
+
+
 def test_texts_it_cannot_read_are_named(bert: Path) -> None:
     with pytest.raises(InputError, match="sentence 2: ESIM reads pairs, and this is a single text"):
         MADE["ESIM"](bert).check([EXAMPLES[0], Example(1, Sentence(("cats",)), "no")])

@@ -5,13 +5,15 @@ batch looks the same for every model, in training and under attack. Texts are en
 is made by slicing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from robustparse.types import Example
 
 
 @dataclass
@@ -108,6 +110,27 @@ class EncodedCorpus:
     marks: Column
     contexts: NDArray[np.int64]
     gold: Mapping[str, Column]
+
+    @classmethod
+    def of(
+        cls,
+        examples: Sequence[Example],
+        intern: Callable[[Sequence[str]], NDArray[np.int32]],
+        intern_marks: Callable[[Sequence[str]], NDArray[np.int32]],
+        gold: Mapping[str, Column],
+    ) -> "EncodedCorpus":
+        """Encode texts by what numbers their words and marks, ``(words,)`` each."""
+        sentences = [example.sentence for example in examples]
+        lengths = [len(sentence) for sentence in sentences]
+        words = [word for sentence in sentences for word in sentence.words]
+        marks = [mark for sentence in sentences for mark in sentence.marks]
+        return cls(
+            ids=np.array([example.id for example in examples], dtype=np.int64),
+            words=Column.of(lengths, intern(words).astype(np.int64)),
+            marks=Column.of(lengths, intern_marks(marks).astype(np.int64)),
+            contexts=np.array([len(sentence.context) for sentence in sentences], dtype=np.int64),
+            gold=gold,
+        )
 
     def __len__(self) -> int:
         return len(self.ids)

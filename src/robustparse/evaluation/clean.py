@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from robustparse.attacks.victim import Victim
-from robustparse.data.batch import Column, EncodedCorpus
+from robustparse.data.batch import EncodedCorpus
 from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.files import written
@@ -100,25 +100,11 @@ def predictions(
         victim.check(examples)
     if batch_words is None:
         batch_words = victim.batch_words
+    data = EncodedCorpus.of(examples, victim.intern, victim.intern_marks, {})
     with victim.evaluating():
-        for batch in EvaluationLoader(_encoded(victim, examples), batch_words):
+        for batch in EvaluationLoader(data, batch_words):
             parts = (batch.words, batch.marks, batch.lengths)
             found = victim.predict(*(part.numpy().astype(np.int32) for part in parts))
             answers = victim.answers(found, batch.lengths.tolist())
             for id_, answer in zip(batch.ids.tolist(), answers, strict=True):
                 yield Prediction(id_, answer)
-
-
-def _encoded(victim: AnsweringVictim, examples: Sequence[Example]) -> EncodedCorpus:
-    """Return texts by the victim's rows, without gold answers."""
-    sentences = [example.sentence for example in examples]
-    lengths = [len(sentence) for sentence in sentences]
-    words = [word for sentence in sentences for word in sentence.words]
-    marks = [mark for sentence in sentences for mark in sentence.marks]
-    return EncodedCorpus(
-        ids=np.array([example.id for example in examples], np.int64),
-        words=Column.of(lengths, victim.intern(words).astype(np.int64)),
-        marks=Column.of(lengths, victim.intern_marks(marks).astype(np.int64)),
-        contexts=np.array([len(sentence.context) for sentence in sentences], np.int64),
-        gold={},
-    )

@@ -276,16 +276,8 @@ class Model(pl.LightningModule, ABC):
         """
         if checked:
             self.check(examples)
-        words = [word for example in examples for word in example.sentence.words]
-        marks = [mark for example in examples for mark in example.sentence.marks]
-        lengths = [len(example.sentence) for example in examples]
-        return EncodedCorpus(
-            ids=np.array([example.id for example in examples], dtype=np.int64),
-            words=Column.of(lengths, self.encoder.intern(words).astype(np.int64)),
-            marks=Column.of(lengths, self.intern_marks(marks).astype(np.int64)),
-            contexts=np.array([len(example.sentence.context) for example in examples], np.int64),
-            gold=self.gold_columns(examples, punctuation) if gold else {},
-        )
+        columns = self.gold_columns(examples, punctuation) if gold else {}
+        return EncodedCorpus.of(examples, self.encoder.intern, self.intern_marks, columns)
 
     # Training
 

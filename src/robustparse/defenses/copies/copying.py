@@ -26,7 +26,8 @@ class CopyingAdversary(pl.Callback):
     id), never from the batch's division over processes. With copies appended, the loss is divided
     by 1 + fraction times the words of the global batch, the number expected, which every process
     knows without asking; by 1 + the sum of their fractions if several adversaries append. With
-    originals replaced it is divided by the words of these.
+    originals replaced it is divided by the words of these. If few of the first sentences drawn
+    change, a warning says so: with copies appended, steps are then smaller than in clean training.
 
     Args:
         fraction: of the sentences, in (0, 1] (0.5, Zheng et al. 2020).
@@ -34,9 +35,6 @@ class CopyingAdversary(pl.Callback):
         seed: of the choice of sentences and of their copies.
         mode: ``append`` the copies, to train on clean sentences as well (Zheng et al. 2020), or
             ``replace`` the originals by them, at the cost of an ordinary step.
-
-    If few of the first sentences drawn change, a warning says so: with ``append`` a step is then
-    smaller than one of clean training, as the loss is divided by what was expected.
 
     Attributes:
         owner: how messages call an adversary.
