@@ -11,7 +11,8 @@ import yaml
 from command_runs import mistake
 
 from robustparse.cli.main import main
-from robustparse.recipes.class_paths import CONFIGS, checked
+from robustparse.recipes.class_paths import checked
+from robustparse.recipes.installed import CONFIGS
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.relative_to(ROOT / "configs") for path in (ROOT / "configs").rglob("*.yaml"))

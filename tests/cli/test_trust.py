@@ -19,7 +19,8 @@ from robustparse import trust
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import instantiate, specification
-from robustparse.recipes.class_paths import CONFIGS, checked
+from robustparse.recipes.class_paths import checked
+from robustparse.recipes.installed import CONFIGS
 
 EVIL = "evil_module.Evil"
 SPECS = {

@@ -31,7 +31,7 @@ import yaml
 from robustparse import load
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.recipes.class_paths import CONFIGS
+from robustparse.recipes.installed import CONFIGS
 from sample_runs import sentences as sample_sentences
 from sample_runs import write_sample
 

@@ -9,6 +9,7 @@ command on Ctrl-C (130).
 import importlib
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from robustparse import __version__
 from robustparse.errors import InputError, ProcessDiedError
@@ -28,8 +29,12 @@ OWN = {
     "measure": "measure fluency and similarity of an attack's sentences by models",
     "annotate": "export blind pairs for human judgement; score the answers",
     "report": "draw one HTML page from folders of attacks, transfers, evaluations and runs",
+    "list": "print the installed experiments, attacks, defenses and components",
+    "copy": "copy an installed recipe or configuration into the current folder, for editing",
 }
 POSITIONAL = {
+    "list": {"kinds": "experiments, attacks, defenses or components; all if none is named"},
+    "copy": {"name": "as `robustparse list` prints it"},
     "measure": {"folder": "the output folder (--out) of a finished attack"},
     "transfer": {"folders": "output folders (--out) of attacks on the same data, the sources"},
     "report": {
@@ -87,8 +92,13 @@ def _run(command: str, arguments: list[str]) -> None:
 
         run([command, *arguments])
     else:
-        names = ", ".join([*LIGHTNING, *OWN])
-        raise InputError(f"unknown command {command!r}; the commands are {names}")
+        commands = [*OWN, *LIGHTNING]
+        near = get_close_matches(command, commands, n=1)
+        raise InputError(
+            f"unknown command {command!r}",
+            expected=f"one of {', '.join(commands)}",
+            remedy=f"did you mean {near[0]}?" if near else None,
+        )
 
 
 def _usage() -> str:

@@ -9,7 +9,7 @@ denied unless allowed.
 import os
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from jsonargparse import get_loader, set_loader, set_parsing_settings
 from robustparse import trust
 from robustparse.errors import InputError
 from robustparse.files import read_text
+from robustparse.recipes.installed import CONFIGS, names_in
 from robustparse.recipes.yaml_files import NotYAMLError, parse_yaml
 
-CONFIGS = Path(str(resources.files(trust.PACKAGE))) / "configs"
 # Options that take a file by path or by its bare name, and where such names are looked up.
 _FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
 _YAML = (".yaml", ".yml")
@@ -243,9 +243,7 @@ def _with_path(name: str, value: str | None) -> list[str]:
     dotted = "." in value and all(part.isidentifier() for part in value.split("."))
     if name == "--attack" and (value[:1] in "{" or (dotted and not value.endswith(_YAML))):
         return [name, value]
-    names = sorted(
-        str(path.relative_to(_FILES[name]).with_suffix("")) for path in _FILES[name].rglob("*.yaml")
-    )
+    names = [*names_in(_FILES[name])]
     own = value.removesuffix(".yaml")
     near = [one for one in names if one.startswith(own)] or get_close_matches(own, names, n=1)
     remedy = f"give the path of a file, or one of {', '.join(names)}"
