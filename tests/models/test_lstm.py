@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from robustparse.models.encoders import lstm
 from robustparse.models.encoders.lstm import BiLSTM, reversed_rows
 
 LENGTHS = torch.tensor([4, 1, 7, 7, 2])
@@ -122,6 +123,8 @@ def test_weights_start_orthogonal_and_biases_at_zero():
     ],
 )
 def test_batches_are_filled_up_only_in_bfloat16(mixed, learning, sentences, read):
+    if not lstm.has_bfloat16_lstm():
+        read = sentences
     torch.manual_seed(0)
     encoder, found = BiLSTM(3, 5), []
     for one in (*encoder.forwards, *encoder.backwards):
@@ -164,9 +167,7 @@ for found in gradients[1:]:
 """
 
 
-@pytest.mark.skipif(
-    not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="no bfloat16 products here"
-)
+@pytest.mark.skipif(not lstm.has_bfloat16_lstm(), reason="no LSTM in bfloat16 here")
 def test_gradients_in_bfloat16_are_not_what_stood_in_memory():
     """Of a prime number of sentences, on two threads."""
     done = subprocess.run(
@@ -176,3 +177,15 @@ def test_gradients_in_bfloat16_are_not_what_stood_in_memory():
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_processor_without_bfloat16_computes_in_float32(monkeypatch):
+    monkeypatch.setattr(lstm, "has_bfloat16_lstm", lambda: False)
+    layer = nn.LSTM(3, 4, batch_first=True)
+    words = inputs().to(torch.bfloat16)
+    start = (torch.ones(5, 4), torch.zeros(5, 4))
+    with torch.autocast("cpu", torch.bfloat16):
+        states = lstm.lstm_states(layer, words, start)
+        states.sum().backward()
+    assert torch.equal(states, layer(words.float(), (start[0][None], start[1][None]))[0])
+    assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())

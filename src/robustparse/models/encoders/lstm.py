@@ -86,8 +86,15 @@ def lstm_states(
     Of a prime number of rows, from 661 on where looked for, oneDNN's backward pass in bfloat16 on
     several threads reads memory that nothing was written to, and gradients are whatever stood there
     (torch 2.13, an AMD EPYC). Rows of zeros, which nothing is asked of, make the number composite.
+
+    A processor without AVX-512 has no LSTM in bfloat16 at all: mixed precision then computes this
+    layer in float32.
     """
-    mixed = states.dtype is torch.bfloat16 or torch.is_autocast_enabled(states.device.type)
+    autocast = torch.is_autocast_enabled(states.device.type)
+    mixed = states.dtype is torch.bfloat16 or autocast
+    if autocast and states.device.type == "cpu" and not has_bfloat16_lstm():
+        with torch.autocast("cpu", enabled=False):
+            return lstm_states(lstm, states.float(), start and (start[0].float(), start[1].float()))
     added = -len(states) % _ROWS if len(states) > _FEW else 0
     count = len(states)
     if added and mixed and torch.is_grad_enabled() and states.device.type == "cpu":
@@ -95,6 +102,12 @@ def lstm_states(
         start = start and tuple(nn.functional.pad(part, (0, 0, 0, added)) for part in start)  # type: ignore[assignment]
     found: Tensor = lstm(states, start and tuple(part[None] for part in start))[0]
     return found[:count]
+
+
+def has_bfloat16_lstm() -> bool:
+    """Tell whether oneDNN has bfloat16 kernels for this processor."""
+    supported: bool = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return supported
 
 
 def take_rows(states: Tensor, rows: Tensor) -> Tensor:
