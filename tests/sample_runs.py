@@ -28,6 +28,7 @@ from robustparse.types import DependencyTree, Example
 TrainedModel = TypeVar("TrainedModel", bound=Model)
 SPEED = {
     "victim_forwards",
+    "victim_texts",
     "texts_per_forward",
     "seconds",
     "other_model_seconds",

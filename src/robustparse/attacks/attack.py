@@ -3,7 +3,7 @@
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import chain, islice
+from itertools import chain, count, islice
 
 import numpy as np
 
@@ -164,10 +164,17 @@ class Attack:
             yield from scheduler.run(self._problems(chain([first], examples), builder))
 
     def _problems(self, examples: Iterator[Example], builder: ProblemBuilder) -> Iterator[Problem]:
-        """Build the problems, as long as their ids differ."""
+        """Build the problems, as long as their ids differ.
+
+        Sentences of a chunk come by length, up in one chunk and down in the next, so that those
+        that are under way together need little padding.
+        """
         seen: set[int] = set()
-        while chunk := list(islice(examples, _CHUNK)):
+        for number in count():
+            if not (chunk := list(islice(examples, _CHUNK))):
+                return
             self.check(chunk)
+            chunk.sort(key=lambda example: len(example.sentence), reverse=number % 2 == 1)
             for problem in builder.build(chunk):
                 if problem.id in seen:
                     raise ValueError(f"two sentences of the run have the id {problem.id}")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.engine.texts import texts_of
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Gradient
@@ -24,11 +25,18 @@ class GradientPasses:
         victim: the model attacked.
         capacity: texts of a pass, by words of the longest.
         wants_gold: see `Goal.wants_gold`.
+        statistics: where the victim's seconds are added up.
     """
 
-    def __init__(self, victim: Victim, capacity: Callable[[int], int], wants_gold: bool) -> None:
+    def __init__(
+        self,
+        victim: Victim,
+        capacity: Callable[[int], int],
+        wants_gold: bool,
+        statistics: Statistics,
+    ) -> None:
         self._victim, self._capacity = victim, capacity
-        self._wants_gold = wants_gold
+        self._wants_gold, self._statistics = wants_gold, statistics
         self._embeddings: Embeddings | None = None
 
     def answers(
@@ -57,7 +65,8 @@ class GradientPasses:
                 size = self._capacity(len(problems[rows[0]]))
                 batch, rows = rows[:size], rows[size:]
                 asked = [(problems[row], requests[row]) for row in batch]
-                answers = _gradients(victim, asked, self._embeddings, self._wants_gold)
+                with self._statistics.in_victim():
+                    answers = _gradients(victim, asked, self._embeddings, self._wants_gold)
                 found.update(zip(batch, answers, strict=True))
         return [found[row] for row in range(len(requests))]
 

@@ -20,12 +20,10 @@ class QueryCounter:
 
     Attributes:
         charged: queries so far.
-        asked: the distinct states among them, `(n, words)` each, in their order.
     """
 
     def __init__(self, budget: int | None) -> None:
         self.charged = 0
-        self.asked: list[States] = []
         self._budget = budget
         self._numbers: dict[bytes, int] = {}
         self._verdicts: list[Verdict] = []
@@ -57,15 +55,12 @@ class QueryCounter:
         found = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
         new = len(numbers) - before
         if new == len(keys):
-            self.asked.append(states)
             return states, None
         if not new:
             return states[:0], found
         # Numbers rise in order of first appearance: a state is new where they reach a new height.
         heights = np.maximum.accumulate(np.concatenate([[before - 1], found]))
-        fresh = states[heights[1:] > heights[:-1]]
-        self.asked.append(fresh)
-        return fresh, found
+        return states[heights[1:] > heights[:-1]], found
 
     def add(self, verdict: Verdict) -> None:
         """Remember the verdict on the states that were new, in their order."""

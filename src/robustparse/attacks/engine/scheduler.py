@@ -1,14 +1,18 @@
-"""Keeps hundreds of searches alive and answers all they ask with few, full forward passes.
+"""Keeps many searches under way and answers all they ask with few, full forward passes.
 
 The design follows from what slows attack libraries down: one sentence at a time and a handful of
-texts a forward pass. Here every live sentence waits for one thing. Those that wait for the same
-kind of thing are served together: their needs are gathered, answered in one go, and the answers
-handed back. States are predicted in batches of similar length, up to a word budget.
+texts a forward pass. Here several sentences wait for the victim at once, and a pass takes states of
+as many of them as it holds, of similar length.
+
+A sentence begins, or goes on to its next question, only while less than two passes' worth of states
+wait. The first sentences are thus finished after a few passes, however many candidates there are,
+memory holds the states of a few sentences, and whoever kills the run loses no more sentences than
+two passes hold.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from operator import attrgetter
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,18 +29,52 @@ from robustparse.attacks.victim import joined
 from robustparse.types import Predictions, States
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
+_PASSES_AHEAD = 2  # forward passes' worth of states that wait for the victim
+_FIRST_GUESS = 1 / 16  # passes' worth of states that a sentence asks about at once
+_NO_ROOM = 1e-9  # what rounding leaves of it
 
 
-_Piece = tuple[SearchRun, States]
-"""Some of the states that one sentence wants predicted, `(n, words)`."""
+@dataclass(eq=False)
+class _Flight:
+    """A sentence under way: what it asks the victim, and as much of the answer as is known.
+
+    Args:
+        run: its search.
+        predictions: of the states that it asks about, in their order.
+        done: how many states these are.
+    """
+
+    run: SearchRun
+    predictions: list[Predictions] = field(default_factory=list)
+    done: int = 0
+
+    @property
+    def states(self) -> States:
+        """The states that it asks about, `(n, words)`."""
+        assert isinstance(self.run.need, Predict)
+        return self.run.need.states
+
+    @property
+    def left(self) -> int:
+        """How many of the states wait for the victim."""
+        return len(self.states) - self.done
+
+    def go_on(self) -> None:
+        """Hand over the answer, upon which the search asks its next question or ends."""
+        predictions, self.predictions, self.done = self.predictions, [], 0
+        self.run.answer(joined(predictions))
+
+
+_Piece = tuple[_Flight, States]
+"""Some of the states that one sentence asks about, `(n, words)`."""
 
 
 class Scheduler:
     """Runs searches against one victim.
 
     Only the scheduler counts queries: every state asked about is charged, seen before or not, and
-    the clean prediction is query 1; unique ones are distinct states, whatever they read.
-    Gradients are not charged.
+    the clean prediction is query 1; unique ones are distinct states, whatever they read. The victim
+    is asked about each of these once, and about the outcome once more. Gradients are not charged.
 
     Args:
         builder: makes candidates and judges changes, for one victim and goal.
@@ -60,44 +98,75 @@ class Scheduler:
         self._budget, self._reported = budget, reported
         self._live, self._batch_words, self._batch_queries = live, batch_words, batch_queries
         self._statistics = builder.statistics
-        self._gradients = GradientPasses(builder.victim, self._capacity, builder.goal.wants_gold)
+        self._gradients = GradientPasses(
+            builder.victim, self._capacity, builder.goal.wants_gold, self._statistics
+        )
+        # Questions so far, and the states that they were about, in passes.
+        self._questions, self._passes_asked = 1, _FIRST_GUESS
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
         """Attack all problems; runs come as they finish."""
         rest = iter(problems)
-        runs: list[SearchRun] = []
+        flights: list[_Flight] = []  # in the order in which they began
         while True:
-            # Closing predictions leave room for the clean ones of the sentences that follow.
-            searching = sum(not run.closing for run in runs)
-            runs += map(self._open, islice(rest, self._live - searching))
-            if not runs:
-                return
-            # Predictions come last, when nobody waits for anything else: their batches are full.
-            while sum(self._serve(runs, kind) for kind in _BEFORE_PREDICTIONS):
-                pass
-            self._serve(runs, Predict)
-            for run in runs:
-                if run.need is None:
-                    self._record(run)
-                    yield run
-            runs = [run for run in runs if run.need is not None]
+            room = _PASSES_AHEAD - sum(map(self._passes, flights))
+            if not (self._resume(flights, room) or self._begin(flights, rest, room)):
+                if not flights:
+                    return
+                self._predict(self._next_pass(flights))
+            finished = [flight.run for flight in flights if flight.run.need is None]
+            flights = [flight for flight in flights if flight.run.need is not None]
+            for run in finished:
+                run.counts = self._builder.funnel.finished(run.problem.id)
+                yield run
 
-    def _open(self, problem: Problem) -> SearchRun:
-        return SearchRun(problem, self._builder, self._search, self._budget, self._reported)
+    def _resume(self, flights: Sequence[_Flight], room: float) -> bool:
+        """Let answered sentences go on, as many as are likely to fill the room; whether any did."""
+        answered = [flight for flight in flights if not flight.left] if room > _NO_ROOM else []
+        answered = answered[: math.ceil(room * self._questions / self._passes_asked)]
+        for flight in answered:
+            flight.go_on()
+        self._serve([flight.run for flight in answered])
+        asking = [flight for flight in answered if flight.run.need is not None]
+        self._questions += len(asking)
+        self._passes_asked += sum(map(self._passes, asking))
+        return bool(answered)
 
-    def _serve(self, runs: Sequence[SearchRun], kind: type) -> int:
-        """Gather one kind of need, answer all in one go, and hand back the answers; how many."""
+    def _begin(self, flights: list[_Flight], rest: Iterator[Problem], room: float) -> bool:
+        """Admit further sentences while there is room; whether any was."""
+        # Closing predictions leave room for the clean ones of the sentences that follow.
+        searching = sum(not flight.run.closing for flight in flights)
+        new: list[SearchRun] = []
+        while room > _NO_ROOM and searching + len(new) < self._live:
+            problem = next(rest, None)
+            if problem is None:
+                break
+            args = (problem, self._builder, self._search, self._budget, self._reported)
+            new.append(SearchRun(*args))
+            room -= 1 / self._capacity(len(problem))
+        self._serve(new)
+        flights += map(_Flight, new)
+        return bool(new)
+
+    def _passes(self, flight: _Flight) -> float:
+        """How many forward passes the states that wait would fill."""
+        return flight.left / self._capacity(flight.run.length)
+
+    def _serve(self, runs: Sequence[SearchRun]) -> None:
+        """Answer all needs but predictions, those of one kind together, until no other is left."""
+        while any(self._serve_kind(runs, kind) for kind in _BEFORE_PREDICTIONS):
+            pass
+
+    def _serve_kind(self, runs: Sequence[SearchRun], kind: type) -> bool:
+        """Gather one kind of need, answer all in one go, and hand back the answers; if any."""
         waiting = [run for run in runs if type(run.need) is kind]
         if waiting:
-            answers = self._answers(kind, waiting)
-            for run, answer in zip(waiting, answers, strict=True):
+            for run, answer in zip(waiting, self._answers(kind, waiting), strict=True):
                 run.answer(answer)
-        return len(waiting)
+        return bool(waiting)
 
     def _answers(self, kind: type, waiting: Sequence[SearchRun]) -> Sequence[Any]:
         """Answer the needs of sentences that all wait for one kind of thing."""
-        if kind is Predict:
-            return self._predictions(waiting)
         problems: list[Problem] = [run.problem for run in waiting]
         needs: list[Any] = [run.need for run in waiting]
         if kind is Candidates:
@@ -108,62 +177,50 @@ class Scheduler:
             return self._builder.similarities([need.edits for need in needs])
         return self._gradients.answers(problems, needs)
 
-    def _predictions(self, waiting: Sequence[SearchRun]) -> list[Predictions]:
-        """Predict all states that sentences wait for."""
-        parts: dict[int, list[Predictions]] = {id(run): [] for run in waiting}
-        for batch in self._batches(waiting):
-            for (run, _), part in zip(batch, self._predicted(batch), strict=True):
-                parts[id(run)].append(part)
-        return [joined(some) for some in parts.values()]
-
     def _capacity(self, longest: int) -> int:
         """How many texts a forward pass takes whose longest has this many words."""
         return min(self._batch_queries, max(1, self._batch_words // max(1, longest)))
 
-    def _batches(self, waiting: Sequence[SearchRun]) -> Iterator[list[_Piece]]:
-        """All states to predict, longest sentences first, in batches of similar length."""
-        allowed_padding = self._batch_words // _FORWARD_SHARE
-        batch: list[_Piece] = []
-        longest = room = padding = 0
-        for run in sorted(waiting, key=attrgetter("length"), reverse=True):
-            length, begin = run.length, 0
-            assert isinstance(run.need, Predict)
-            states = run.need.states
-            rows = len(states)
-            while begin < rows:
-                padding += (longest - length) * min(rows - begin, room)
-                if batch and (room == 0 or padding > allowed_padding):
-                    yield batch
-                    batch = []
-                if not batch:
-                    longest, padding = max(1, length), 0
-                    room = self._capacity(longest)
-                end = min(rows, begin + room)
-                batch.append((run, states[begin:end]))
-                room -= end - begin
-                begin = end
-        if batch:
-            yield batch
+    def _next_pass(self, flights: Sequence[_Flight]) -> list[_Piece]:
+        """Fill a forward pass with states of the oldest sentence, and of others about as long.
 
-    def _predicted(self, batch: Sequence[_Piece]) -> Iterator[Predictions]:
-        """Make one forward pass; yield the predictions of each piece."""
+        It takes no more of them where another pass would cost less than the padding.
+        """
+        waiting = [flight for flight in flights if flight.left]
+        oldest = waiting[0].run.length
+        batch: list[_Piece] = []
+        longest = texts = words = 0
+        for flight in sorted(waiting, key=lambda flight: abs(flight.run.length - oldest)):
+            length = max(1, flight.run.length)
+            width = max(longest, length)
+            count = min(flight.left, self._capacity(width) - texts)
+            padding = width * (texts + count) - words - length * count
+            if count <= 0 or padding > self._batch_words // _FORWARD_SHARE:
+                break
+            batch.append((flight, flight.states[flight.done : flight.done + count]))
+            longest, texts, words = width, texts + count, words + length * count
+        return batch
+
+    def _predict(self, batch: Sequence[_Piece]) -> None:
+        """Make one forward pass, and finish the sentences that it answers for the last time."""
         victim = self._builder.victim
-        texts = texts_of([(one.problem, states) for one, states in batch], victim.unknown)
-        predictions = victim.predict(texts.words, texts.marks, texts.lengths)
-        closing = sum(run.length for run, _ in batch if run.closing)
-        self._statistics.count_pass(texts.lengths, closing)
+        parts = [(flight.run.problem, states) for flight, states in batch]
+        texts = texts_of(parts, victim.unknown)
+        with self._statistics.in_victim():
+            predictions = victim.predict(texts.words, texts.marks, texts.lengths)
+        self._statistics.forwards += 1
+        self._statistics.texts += len(texts.lengths)
         at = 0
-        for run, states in batch:
+        for flight, states in batch:
             rows = slice(at, at + len(states))
             part = tuple([array[rows] for array in predictions])
             if self._builder.goal.per_word:
-                part = tuple(_with_columns(array, run.length) for array in part)
-            yield part
+                part = tuple(_with_columns(array, flight.run.length) for array in part)
+            flight.predictions.append(part)
+            flight.done += len(states)
             at = rows.stop
-
-    def _record(self, run: SearchRun) -> None:
-        run.counts = self._builder.funnel.finished(run.problem.id)
-        self._statistics.add_sentence(run.problem, run.queries.asked)
+            if flight.run.closing and not flight.left:
+                flight.go_on()
 
 
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)

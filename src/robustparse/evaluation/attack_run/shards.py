@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robustparse.attacks.attack import Attack
-from robustparse.attacks.engine.statistics import Statistics, victim_seconds_alone
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.victim import Victim
 from robustparse.evaluation.tally import result_line
 from robustparse.tasks.task import Task
@@ -22,8 +22,7 @@ class Speed:
         texts: texts that it read.
         seconds: wall-clock time; of the slowest process.
         process_seconds: the same, summed over the processes.
-        victim_only: seconds in which only the victim would read the same distinct states, summed
-            over the processes.
+        victim_seconds: seconds spent in the victim, summed over the processes.
         model_seconds: seconds spent in other models, by class name, summed over the processes.
     """
 
@@ -31,20 +30,18 @@ class Speed:
     texts: int = 0
     seconds: float = 0.0
     process_seconds: float = 0.0
-    victim_only: float = 0.0
+    victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def measured(cls, statistics: Statistics, victim: Victim) -> "Speed":
-        """Measure a run in this process that has ended; the victim reads a sample once more."""
-        with victim.evaluating():
-            victim_only = victim_seconds_alone(victim, statistics)
+    def of(cls, statistics: Statistics) -> "Speed":
+        """Return what a run in this process took that has ended."""
         return cls(
             statistics.forwards,
             statistics.texts,
             statistics.seconds,
             statistics.seconds,
-            victim_only,
+            statistics.victim_seconds,
             dict(statistics.model_seconds),
         )
 
@@ -57,7 +54,7 @@ class Speed:
             sum(part.texts for part in parts),
             max((part.seconds for part in parts), default=0.0),
             sum(part.process_seconds for part in parts),
-            sum(part.victim_only for part in parts),
+            sum(part.victim_seconds for part in parts),
             {name: sum(part.model_seconds.get(name, 0.0) for part in parts) for name in models},
         )
 
@@ -66,11 +63,12 @@ class Speed:
         own = self.process_seconds - sum(self.model_seconds.values())
         values = {
             "victim_forwards": self.forwards,
+            "victim_texts": self.texts,
             "texts_per_forward": self.texts / max(1, self.forwards),
             "seconds": self.seconds,
             "other_model_seconds": self.model_seconds,
             "sentences_per_second": sentences / self.seconds if self.seconds else None,
-            "victim_share_of_seconds": self.victim_only / own if own > 0 else None,
+            "victim_share_of_seconds": self.victim_seconds / own if own > 0 else None,
         }
         return values if sentences else dict.fromkeys(values)
 
@@ -100,7 +98,7 @@ def attacked_lines(
     with closing(attack.run(examples, victim, statistics)) as results:
         for result in results:
             yield result_line(task, result)
-    return Speed.measured(statistics, victim)
+    return Speed.of(statistics)
 
 
 def drain(lines: Lines, take: Callable[[dict[str, Any]], None]) -> Speed:
