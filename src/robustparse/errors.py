@@ -52,6 +52,17 @@ class InputError(ValueError):
         return message + (f"; {self.remedy}" if self.remedy else "")
 
 
+class Stopped(SystemExit):
+    """Ends the program, or a process of it, as a shell reports a signal: 143 for SIGTERM.
+
+    Args:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+
+
 @contextmanager
 def located(path: str | PathLike[str] | None = None, line: int | None = None) -> Iterator[None]:
     """Give an `InputError` that is raised within the place that is known here.
@@ -83,9 +94,9 @@ class UntaggedError(InputError):
 
 
 class ProcessDiedError(RuntimeError):
-    """One of several processes was ended from outside; the message says which and what to do.
+    """One of several processes was killed, or ended itself; the message says which and what to do.
 
-    Commands print it on standard error and exit with 1.
+    Commands print it on standard error and exit with 2.
     """
 
 

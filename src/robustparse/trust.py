@@ -8,12 +8,14 @@ configurations, and all classes of a module that the user trusts (``--trust my_p
 import ast
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from traceback import walk_tb
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, Stopped
 
 PACKAGE = __name__.partition(".")[0]
 OPTION = "--trust"
@@ -130,6 +132,27 @@ def public_classes() -> dict[str, str]:
 @cache
 def _listed() -> dict[str, str]:
     return {name: f"{module}.{name}" for module, names in _LISTED.items() for name in names}
+
+
+@contextmanager
+def trusted_code_may_not_exit() -> Iterator[None]:
+    """Report code of a trusted module that ends the program, in a constructor for example.
+
+    Without this, ``sys.exit()`` there would look like a command that has done its work.
+
+    Raises:
+        InputError: names the module.
+    """
+    try:
+        yield
+    except SystemExit as end:
+        frames = [frame for frame, _ in walk_tb(end.__traceback__)]
+        names = [str(frame.f_globals.get("__name__", "")) for frame in frames]
+        modules = [name for name in names if _is_trusted(f"{name}.")]
+        if not modules or isinstance(end, Stopped):
+            raise
+        found = f"{modules[-1]} ended the program with exit status {end.code or 0}"
+        raise InputError(found, key=OPTION, remedy="let it raise an exception") from end
 
 
 def _is_trusted(class_path: str) -> bool:

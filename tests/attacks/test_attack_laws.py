@@ -6,10 +6,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from attack_fakes import HashVictim
 from attack_table import CASES, LEXICON, SEARCHES, Results, of_parsers
 from sentence_judges import without_counts
 
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import UnknownWord
 
@@ -17,8 +19,16 @@ FREE = [name for name in CASES if not name.endswith((", constrained", ", no repe
 
 
 @cache
+def watched(name: str) -> tuple[Results, HashVictim, Statistics]:
+    """The results of a case, its victim afterwards, and the totals."""
+    case, statistics = CASES[name], Statistics()
+    victim = case.victim()
+    results = {one.id: one for one in case.attack().run(case.examples, victim, statistics)}
+    return results, victim, statistics
+
+
 def reference(name: str) -> Results:
-    return CASES[name].run()
+    return watched(name)[0]
 
 
 @pytest.fixture(params=CASES)
@@ -43,6 +53,14 @@ def test_packing_changes_nothing_to_attacks_on_parsers(name: str) -> None:
     whole = case.run()
     assert 0 < sum(one.success for one in whole.values()) < len(case.examples)
     assert case.run(live=1) == case.run(live=7, batch_words=60) == whole
+
+
+def test_a_victim_is_asked_what_is_reported(name: str) -> None:
+    """The distinct states of each sentence, and its outcome once more."""
+    results, victim, statistics = watched(name)
+    reported = sum(result.unique + 1 for result in results.values())
+    assert len(victim.texts) == statistics.texts == reported
+    assert len(victim.batches) == statistics.forwards
 
 
 def test_company_changes_nothing(name: str) -> None:

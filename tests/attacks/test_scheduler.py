@@ -10,7 +10,7 @@ from search_fakes import Climb
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
-from robustparse.attacks.engine.statistics import Statistics, victim_seconds_alone
+from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
@@ -77,34 +77,27 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
     results = list(engine(**given, batch_queries=30).run(EXAMPLES, Watchful(), statistics))
     assert statistics.texts == sum(result.unique + 1 for result in results)
     assert statistics.texts / statistics.forwards > 15
-    assert statistics.unique_words == sum(result.unique * len(result.words) for result in results)
-    assert statistics.words == statistics.unique_words + sum(len(one.words) for one in results)
 
 
-def test_only_the_time_scales_a_replay() -> None:
-    statistics = Statistics(sample_size=1000)  # all of them
-    list(engine().run(EXAMPLES, HashVictim(), statistics))
-    counter = HashVictim()
-    counter.batch_words = 200
-    counter.names = ["x"] * 1000
-    assert victim_seconds_alone(counter, statistics) > 0
-    assert len(statistics.sample) == 120
-    replayed = sum(len(text) for batch in counter.batches[1:] for text in batch)
-    assert replayed == statistics.unique_words
-    assert all(len(batch) * len(batch[0]) <= 200 for batch in counter.batches)
+def test_the_share_of_time_comes_from_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of predictions and gradients, each of which takes a second here, and nothing else does."""
+    clock = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
 
+    class Slow(HashVictim):
+        def predict(self, *given):
+            clock[0] += 1
+            return super().predict(*given)
 
-def test_sample_is_bounded_and_uniform() -> None:
-    counts = np.zeros(3)
-    for seed in range(300):
-        statistics = Statistics(sample_size=1, _draws=np.random.default_rng(seed))
-        run = engine().run(EXAMPLES[:3], HashVictim(), statistics)
-        order = [result.id for result in run]
-        kept = len(statistics.sample[0][0])
-        lengths = {len(EXAMPLES[number].sentence): number for number in order}
-        assert len(lengths) == 3
-        counts[lengths[kept]] += 1
-    assert ((counts - 100) ** 2 / 100).sum() < 13.8  # 2 degrees of freedom, once in a thousand
+        def gradient(self, *given):
+            clock[0] += 1
+            return super().gradient(*given)
+
+    for search in (Greedy(), GreedyByImportance(GradientNorm())):
+        statistics = Statistics()
+        list(engine(search).run(EXAMPLES, Slow(), statistics))
+        assert statistics.victim_seconds == statistics.seconds >= statistics.forwards
+        assert (statistics.seconds > statistics.forwards) == isinstance(search, GreedyByImportance)
 
 
 @pytest.mark.parametrize("key", ["budget", "live", "batch_words", "batch_queries"])

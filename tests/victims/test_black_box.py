@@ -1,26 +1,34 @@
 """A function as a victim: the same outcomes as its model, and every bad answer named."""
 
+import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import robustparse as rp
 from robustparse.api.evaluate import evaluate
+from robustparse.api.results import AttackResults
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import PWWS
 from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError
+from robustparse.errors import InputError, Stopped
+from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.perturbed import perturbed, perturbed_scores
 from robustparse.evaluation.tally import result_lines
 from robustparse.models import InferSent, WordEmbeddings
 from robustparse.models.victim import ModelVictim
+from robustparse.perturbations import Typos
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import DependencyTree, Example, Label, Sentence
@@ -117,6 +125,20 @@ def test_a_label_by_itself_is_flipped_too(certain: bool) -> None:
         (CLASSIFICATION, [("neg", [-0.5, 0.5])], "-0.5", "2 numbers from 0 to 1"),
         (CLASSIFICATION, [Label("neg", {"neg": 1.0})], "nan", "2 numbers from 0 to 1"),
         (CLASSIFICATION, [("neg", [0.1, 0.9])], "label 'neg'", "the most probable"),
+        (CLASSIFICATION, [("neg", [0.9, 0.9])], "sum 1.8", "the sum 1"),
+        (CLASSIFICATION, [("neg", [0.3, 0.1])], "sum 0.4", "the sum 1"),
+        (CLASSIFICATION, [("neg", [0.52, 0.5])], "sum 1.02", "the sum 1"),
+        (CLASSIFICATION, [("neg", [0, 0])], "sum 0", "the sum 1"),
+        (CLASSIFICATION, [("neg", [float("inf"), 0.5])], "sum inf", "the sum 1"),
+        (CLASSIFICATION, [("neg", [1.2, -0.2])], "sum 1", "0 to 1"),
+        (CLASSIFICATION, [("neg", [[0.5, 0.5]])], "[[0.5, 0.5]]", "2 numbers"),
+        (CLASSIFICATION, [("neg", ["0.5", "0.5"])], "'0.5'", "2 numbers"),
+        (CLASSIFICATION, [("neg", [None, 1.0])], "None", "2 numbers"),
+        (CLASSIFICATION, [("neg", {"neg": 0.5, "pos": 0.5})], "{'neg'", "2 numbers"),
+        (CLASSIFICATION, [("neg", [[1], [1, 2]])], "[[1], [1, 2]]", "an answer of its task"),
+        (CLASSIFICATION, [Label("neg", {"neg": 0.9, "pos": 0.9})], "sum 1.8", "the sum 1"),
+        ("dependency", [DependencyTree(None, ("a",))], "got DependencyTree", "an answer"),
+        ("dependency", np.array(1.0), "failed: TypeError", "None"),
     ],
 )
 def test_a_bad_answer_is_named(task: str, answers: Any, found: str, expected: str) -> None:
@@ -138,6 +160,120 @@ def test_a_function_that_fails_is_named_with_its_reason() -> None:
         list(lexicon_attack().run(sentences(2, "test"), FunctionVictim(broken)))
     assert "broken failed: ConnectionError: no route to host" in error.value.found
     assert isinstance(error.value.__cause__, ConnectionError)
+
+
+def test_the_victims_own_label_decides_ties() -> None:
+    words = ("a", "good", "dog")
+    table = {"bad": ("c", [0.4, 0.2, 0.4]), "old": ("b", [0.3, 0.4, 0.3])}
+
+    def answer(texts: Texts) -> list[Any]:
+        return [table.get(text[1], ("b", [0.4, 0.4, 0.2])) for text in texts]
+
+    victim = FunctionVictim(answer, CLASSIFICATION, labels=["a", "b", "c"])
+    example = Example(0, Sentence(words), "b")
+    assert evaluate(victim, [example])["accuracy"] == 100
+    for target, attacked in ((None, "c"), ("c", "c"), ("a", "b")):
+        lexicon = Lexicon({"good": ["old", "bad"]})
+        attack = Attack(lexicon, Greedy(), goal=LabelFlip(target=target))
+        (result,) = attack.run([example], victim)
+        assert (result.clean, result.attacked) == ("b", attacked)
+        assert (result.skipped, result.success) == (False, attacked == "c")
+
+
+@pytest.mark.parametrize("shares", [[0.333, 0.333, 0.333], [1, 0, 0], np.float32([0.5, 0.3, 0.2])])
+def test_probabilities_may_be_rounded(shares: Any) -> None:
+    answers = [("a", shares)]
+    victim = FunctionVictim(lambda texts: answers, CLASSIFICATION, labels=["a", "b", "c"])
+    (answer,) = evaluate(victim, [Example(0, Sentence(("x",)), "a")]).predictions
+    assert [*answer.answer.probabilities.values()] == pytest.approx(shares, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SystemExit(),
+        SystemExit(0),
+        SystemExit("bye"),
+        BrokenPipeError(32, "Broken pipe"),
+        asyncio.CancelledError(),
+        GeneratorExit(),
+    ],
+    ids=repr,
+)
+def test_a_victim_that_ends_is_a_failure_and_what_was_finished_is_kept(
+    tmp_path: Path, error: BaseException
+) -> None:
+    examples, parser, calls = sentences(12, "test"), trained_parser(), []
+
+    def ending(texts: Texts) -> Any:
+        calls.append(len(texts))
+        if len(calls) == 30:
+            raise error
+        return parser.predict(texts)
+
+    def attacked(out: Path) -> AttackResults:
+        victim = FunctionVictim(ending, batch_texts=8)
+        return rp.attack(victim, examples, lexicon_attack(), out=out)
+
+    with pytest.raises(InputError) as failure:
+        attacked(tmp_path / "out")
+    assert failure.value.key == "victim"
+    kept = [line["id"] for line in each_line(tmp_path / "out" / "examples.jsonl")]
+    assert 0 < len(kept) < 12
+    calls[:] = [0] * 30
+    assert attacked(tmp_path / "out").lines == attacked(tmp_path / "whole").lines
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), Stopped(15)], ids=repr)
+def test_a_user_who_interrupts_a_victim_is_obeyed(stop: BaseException) -> None:
+    def interrupted(texts: Texts) -> Any:
+        raise stop
+
+    with pytest.raises(type(stop)):
+        evaluate(FunctionVictim(interrupted), sentences(2, "test"))
+
+
+@pytest.mark.parametrize("recipe", ["pwws", "genetic", "beam"])
+def test_a_victim_is_asked_what_is_reported(recipe: str) -> None:
+    asked: list[int] = []
+    parser = trained_parser()
+
+    def counting(texts: Texts) -> list[Any]:
+        asked.append(len(texts))
+        return parser.predict(texts)
+
+    attack = lexicon_attack()
+    attack.search = rp.recipe(recipe).search
+    attack.budget = 60
+    results = rp.attack(FunctionVictim(counting, batch_texts=7), sentences(9, "test"), attack)
+    assert sum(asked) == results.summary["victim_texts"]
+    assert sum(asked) == sum(line["queries"]["unique"] + 1 for line in results.lines)
+    assert len(asked) == results.summary["victim_forwards"]
+    assert max(asked) == 7
+
+
+def test_evaluation_asks_once_about_every_input() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def counting(texts: Texts) -> list[Any]:
+        asked.extend(map(tuple, texts))
+        return [
+            DependencyTree((*range(len(words)),), ("root", *["dep"] * (len(words) - 1)))
+            for words in texts
+        ]
+
+    victim, examples = FunctionVictim(counting, batch_texts=5), sentences(12, "test")
+    scores = evaluate(victim, examples)
+    assert sorted(asked) == sorted(example.sentence.words for example in examples)
+    assert len(scores.predictions) == 12
+    clean = {example.id: example for example in examples}
+    asked.clear()
+    operations = [Typos()]
+    noisy = perturbed_scores(victim, examples, scores.predictions, operations, 0)
+    copies = [*perturbed(victim.task, operations, examples, 0)]
+    assert sorted(asked) == sorted(copy.example.sentence.words for copy in copies)
+    assert len(noisy) == len(operations)
+    assert {copy.example.id for copy in copies} <= set(clean)
 
 
 def test_what_is_no_victim_is_refused() -> None:

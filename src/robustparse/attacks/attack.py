@@ -20,7 +20,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.tagged import Part
 from robustparse.attacks.unseen import unseen_words
-from robustparse.attacks.victim import Victim, joined
+from robustparse.attacks.victim import CalledVictim, Victim, joined
 from robustparse.errors import check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
@@ -42,7 +42,7 @@ class Attack:
             recipe serves several tasks (`goals.usual`).
         budget: queries a sentence may charge, the clean prediction included; None is unlimited.
         seed: all random choices follow from it and the sentence's id.
-        live: searches kept alive at once.
+        live: searches kept alive at once, at most.
         batch_words: padded words of a forward pass of the victim; None leaves them to it.
         batch_queries: texts of a forward pass of the victim.
     """
@@ -96,7 +96,9 @@ class Attack:
     def run(
         self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None
     ) -> Generator[AttackResult, None, None]:
-        """Attack a model, a few hundred sentences at a time; results come as they finish.
+        """Attack a model, several sentences at a time; results come as they finish.
+
+        No more sentences are under way than two forward passes hold.
 
         A sentence without an attackable word is kept, unchanged and without success. So is one in
         which the goal finds nothing to attack, after its clean prediction. One that reaches the
@@ -151,13 +153,14 @@ class Attack:
         builder = ProblemBuilder(
             victim, self.candidates, self.constraints, goal, self.seed, statistics
         )
+        texts = victim.batch_texts if isinstance(victim, CalledVictim) else self.batch_queries
         scheduler = Scheduler(
             builder,
             self.search,
             budget=self.budget,
             live=self.live,
             batch_words=victim.batch_words if self.batch_words is None else self.batch_words,
-            batch_queries=self.batch_queries,
+            batch_queries=min(texts, self.batch_queries),
             reported=reported,
         )
         with victim.evaluating():

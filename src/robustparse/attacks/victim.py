@@ -25,6 +25,16 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
     return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
+def labels_of(predictions: Predictions) -> Ids:
+    """Return the labels that a classifier answers, `(n,)`.
+
+    They are its second array, where it has one; else its most probable labels, on ties the one with
+    the lower id.
+    """
+    probabilities, *labels = predictions
+    return labels[0] if labels else probabilities.argmax(axis=1)
+
+
 class Victim(Protocol):
     """A model under attack.
 
@@ -79,11 +89,23 @@ class Victim(Protocol):
         Returns:
             One array of n rows or several. With a column a word, `(n, length)`, what stands beyond
             a text's length is undefined. A classifier gives the probabilities of its classes,
-            `float64 (n, classes)`, and nothing else.
+            `float64 (n, classes)`, and nothing else, or then its labels, see `labels_of`.
         """
 
     def evaluating(self) -> AbstractContextManager[None]:
         """Return evaluation mode without gradients; on exit the victim is as it was found."""
+
+
+@runtime_checkable
+class CalledVictim(Victim, Protocol):
+    """A victim that is called with a limited number of texts, such as a service.
+
+    A forward pass is a call, so that no more answers are lost than those of a call.
+    """
+
+    @property
+    def batch_texts(self) -> int:
+        """Texts of a call, at most."""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 
 from robustparse import __version__
 from robustparse.errors import InputError, ProcessDiedError
+from robustparse.trust import trusted_code_may_not_exit
 
 LIGHTNING = {
     "fit": "train a model from a YAML configuration; --ckpt_path last resumes",
@@ -52,7 +53,8 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's, 143 stopped.
+    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's or a failure of
+    the user's code or of a process that was killed, 143 stopped.
 
     On Ctrl-C it exits with 130.
     """
@@ -65,10 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(0)
     command, rest = arguments[0], arguments[1:]
     try:
-        _run(command, rest)
+        with trusted_code_may_not_exit():
+            _run(command, rest)
     except (InputError, ProcessDiedError) as error:
         print(f"robustparse: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, InputError) else 1)
+        sys.exit(2)
     except (KeyboardInterrupt, SystemExit) as end:
         # Lightning's trainer makes a failure of it, without a word.
         if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):

@@ -21,10 +21,10 @@ import torch
 from pytorch_lightning.callbacks import Callback, EarlyStopping
 from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, Stopped, check_least
 from robustparse.files import writing
 from robustparse.lightning import restore_callback_metrics, set_next_batch
-from robustparse.tracking.stopping import Stopped, StopRequest
+from robustparse.tracking.stopping import StopRequest
 
 FILE = "last.ckpt"
 OLD = f"{FILE}.old"

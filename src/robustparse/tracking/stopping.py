@@ -18,17 +18,6 @@ from robustparse.lightning import after_signal_handlers
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
-class Stopped(SystemExit):
-    """Ends the program as a shell reports a signal: 143 for SIGTERM, 138 for SIGUSR1.
-
-    Args:
-        number: of the signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(128 + number)
-
-
 class StopRequest:
     """Records the signals of one run."""
 

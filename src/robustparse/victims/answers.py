@@ -8,7 +8,10 @@ import numpy as np
 
 from robustparse.errors import InputError
 from robustparse.tasks.task import Task
-from robustparse.types import DependencyTree, Ids, Label, Predictions
+from robustparse.types import DependencyTree, Floats, Ids, Label, Predictions
+
+TOLERANCE = 0.01
+"""How far the sum of probabilities may be from 1: services round them to two or three digits."""
 
 
 class AnswerCode(Protocol):
@@ -77,7 +80,9 @@ class TreeCode:
 
 
 class LabelCode:
-    """Probabilities of labels, ``(n, labels)``; a label on its own has all of it.
+    """Probabilities of labels, ``(n, labels)``, and the ids of the labels answered, ``(n,)``.
+
+    A label without probabilities has all of it.
 
     Args:
         labels: all that the victim may answer.
@@ -93,7 +98,7 @@ class LabelCode:
         """Return ids, -1 for a label that is none of the victim's."""
         return np.array([self._ids.get(name, -1) for name in names], np.int32)
 
-    def row(self, answer: Any, words: Sequence[str]) -> Sequence[float]:
+    def row(self, answer: Any, words: Sequence[str]) -> tuple[Floats, int]:
         """Refuse what is neither a label nor a label and the probabilities of all."""
         label, probabilities = answer if _is_pair(answer) else (answer, None)
         if isinstance(answer, Label) and answer.probabilities:
@@ -102,29 +107,37 @@ class LabelCode:
             raise InputError(f"got {_shown(answer)}", expected="a label, or (label, probabilities)")
         if label not in self._ids:
             raise InputError(f"got label {label!r}", expected=", ".join(self.labels))
+        number = self._ids[label]
         if probabilities is None:
-            return [float(each == label) for each in self.labels]
-        row = np.asarray(probabilities, np.float64)
-        if row.shape != (len(self.labels),) or not ((row >= 0) & (row <= 1)).all():
-            found = f"got probabilities {_shown(probabilities)}"
-            raise InputError(found, expected=f"{len(self.labels)} numbers from 0 to 1")
-        if row[self._ids[label]] < row.max():
+            return np.eye(len(self.labels))[number], number
+        row = np.asarray(probabilities)
+        found = f"got probabilities {_shown(probabilities)}"
+        expected = f"{len(self.labels)} numbers from 0 to 1 with the sum 1 (+- {TOLERANCE})"
+        if row.shape != (len(self.labels),) or row.dtype.kind not in "fiub":
+            raise InputError(found, expected=expected)
+        row = row.astype(np.float64)
+        if not (row >= 0).all() or not abs(row.sum() - 1) <= TOLERANCE:
+            remedy = "turn scores such as logits into probabilities, by a softmax"
+            raise InputError(f"{found}, sum {row.sum():.6g}", expected=expected, remedy=remedy)
+        if row[number] < row.max():
             raise InputError(
                 f"got label {label!r} with probabilities {_shown(probabilities)}",
                 expected="the most probable label",
             )
-        return list(map(float, row))
+        return row, number
 
-    def arrays(self, rows: Sequence[Sequence[float]], width: int) -> Predictions:
-        """Return probabilities."""
-        return (np.array(rows, np.float64).reshape(len(rows), len(self.labels)),)
+    def arrays(self, rows: Sequence[tuple[Floats, int]], width: int) -> Predictions:
+        """Return probabilities and labels."""
+        shares = np.array([share for share, _ in rows], np.float64)
+        numbers = np.array([number for _, number in rows], np.int32)
+        return shares.reshape(len(rows), len(self.labels)), numbers
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
-        """Return the most probable labels."""
-        (rows,) = predictions
+        """Return the victim's labels."""
+        shares, numbers = predictions
         return [
-            Label(self.labels[best], dict(zip(self.labels, row, strict=True)))
-            for best, row in zip(rows.argmax(axis=1).tolist(), rows.tolist(), strict=True)
+            Label(self.labels[number], dict(zip(self.labels, row, strict=True)))
+            for number, row in zip(numbers.tolist(), shares.tolist(), strict=True)
         ]
 
 

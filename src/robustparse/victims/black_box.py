@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least, reason
+from robustparse.errors import InputError, Stopped, check_least, reason
 from robustparse.tasks.task import Task, named
 from robustparse.types import Example, Ids, Predictions
 from robustparse.victims.answers import answer_code
@@ -24,6 +24,8 @@ Texts = list[list[str]]
 
 Pairs = list[tuple[list[str], list[str]]]
 """Premise and hypothesis, as a victim of pairs is asked about them."""
+
+_REMEDY = "correct the victim and run again; an attack with a folder resumes there"
 
 
 class BlackBox(ABC):
@@ -154,24 +156,25 @@ class BlackBox(ABC):
 
     def _asked(self, texts: Texts, contexts: Texts | None) -> list[Any]:
         """Ask once; return the answers, encoded."""
-        given: Any = [[*text] for text in texts]
+        asked: Any = [[*text] for text in texts]
         if contexts is not None:
-            given = list(zip(contexts, given, strict=True))
-        remedy = "correct the victim and run again; an attack with a folder resumes there"
+            asked = list(zip(contexts, asked, strict=True))
         try:
-            given = self.answer(given)
-        except InputError:
+            answers = self.answer(asked)
+            listed = isinstance(answers, Sequence | np.ndarray) and not isinstance(answers, str)
+            rows = list(answers) if listed else []
+        except (InputError, KeyboardInterrupt, Stopped):
             raise
-        except Exception as error:
+        except BaseException as error:  # the victim may end the program, too
             found = f"{self.name} failed: {type(error).__name__}: {reason(error)}"
-            raise InputError(found, key="victim", remedy=remedy) from error
-        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
-            found = f"{self.name} returned {repr(given)[:60]} for {len(texts)} texts"
-            raise InputError(found, key="victim", expected="a list of answers", remedy=remedy)
-        if len(given) != len(texts):
-            found = f"{self.name} returned {len(given)} answers for {len(texts)} texts"
-            raise InputError(found, key="victim", expected="one answer per text", remedy=remedy)
-        return [self._encoded(answer, text) for answer, text in zip(given, texts, strict=True)]
+            raise InputError(found, key="victim", remedy=_REMEDY) from error
+        if not listed:
+            found = f"{self.name} returned {repr(answers)[:60]} for {len(texts)} texts"
+            raise InputError(found, key="victim", expected="a list of answers", remedy=_REMEDY)
+        if len(rows) != len(texts):
+            found = f"{self.name} returned {len(rows)} answers for {len(texts)} texts"
+            raise InputError(found, key="victim", expected="one answer per text", remedy=_REMEDY)
+        return [self._encoded(answer, text) for answer, text in zip(rows, texts, strict=True)]
 
     def _encoded(self, answer: Any, text: Sequence[str]) -> Any:
         try:
@@ -180,6 +183,9 @@ class BlackBox(ABC):
             error.found = f"{self.name} on {' '.join(text)[:60]!r}: {error.found}"
             error.key = "victim"
             raise
+        except (AttributeError, TypeError, ValueError) as error:  # of values of any type
+            found = f"{self.name} on {' '.join(text)[:60]!r}: got {repr(answer)[:60]}"
+            raise InputError(found, key="victim", expected="an answer of its task") from error
 
 
 class FunctionVictim(BlackBox):

@@ -7,7 +7,7 @@ import numpy as np
 
 from robustparse.attacks.goals.goal import Goal, Verdict
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.victim import Victim
+from robustparse.attacks.victim import Victim, labels_of
 from robustparse.errors import InputError
 from robustparse.types import Example, Predictions, States
 
@@ -18,8 +18,8 @@ class LabelFlip(Goal):
     With F the victim's probabilities and y the gold label, the score is 1 - F_y and an attack
     succeeds when the most probable label is not y, so that a text which the victim gets wrong as it
     is counts as skipped. With a target t the score is F_t, and success is that t is the most
-    probable; a text whose gold label is t is not attacked. On ties the label with the lower id
-    counts as the most probable.
+    probable; a text whose gold label is t is not attacked. On ties the victim's own label counts as
+    the most probable (`labels_of`).
 
     Without a target, `rises` of a verdict are F_z of the new label z minus F_z of the original
     text.
@@ -58,8 +58,7 @@ class LabelFlip(Goal):
         self, problem: Problem, clean: Predictions, states: States, predictions: Predictions
     ) -> Verdict:
         """See `Goal.judge`."""
-        (probabilities,) = predictions
-        labels = probabilities.argmax(axis=1)
+        probabilities, labels = predictions[0], labels_of(predictions)
         wanted = labels == problem.gold
         scores = probabilities[:, problem.gold].astype(np.float64, copy=False)
         if self.target is not None:

@@ -10,7 +10,6 @@ JSON comes back from them, so that nothing is unpickled.
 import json
 import os
 import signal
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
-from robustparse.errors import InputError, ProcessDiedError
+from robustparse.errors import InputError, ProcessDiedError, Stopped
 from robustparse.evaluation.attack_run.shards import Lines, Source, Speed, drain, shard
 from robustparse.evaluation.lines import GrowingFile, append_line, part_file
 from robustparse.types import Example
@@ -283,10 +282,14 @@ def _starting(
             process.join()
 
 
+def _stop(number: int, _: object) -> None:
+    raise Stopped(number)
+
+
 def _work(worker: Worker, rank: Rank, folder: Path, store: str, threads: int) -> None:
     """Run a new process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it ends it,
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that checkers it started end too
+    signal.signal(signal.SIGTERM, _stop)  # so that checkers it started end too
     torch.set_num_threads(threads)
     ranks = Ranks(rank, folder, FileStore(store, rank.count))
     try:

@@ -1,0 +1,99 @@
+"""A run that ends at any forward pass loses no more sentences than two passes hold."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from attack_fakes import HashVictim, corpus
+from attack_table import SEARCHES
+
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.tagging.tags import AttackableTags
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.search.beam import Greedy
+from robustparse.attacks.search.requests import Search
+from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.evaluation.attack_run.attack_folder import attack_into
+from robustparse.tasks.dependency import DependencyTask
+from robustparse.types import Example
+
+CORPUS, LEXICON = corpus(24)
+RUN = {"attack": "any", "victims": ["fake"], "seed": 0, "limit": None}
+MANY = {word: [f"{word}{number}" for number in range(60)] for word in LEXICON}
+
+
+def marked(example: Example) -> Example:
+    """The example with its number as its first word, which nobody changes."""
+    sentence = example.sentence
+    words = (f"s{example.id}", *sentence.words[1:])
+    return replace(example, sentence=replace(sentence, words=words))
+
+
+EXAMPLES = [marked(example) for example in CORPUS]
+LENGTHS = {example.id: len(example.sentence) for example in EXAMPLES}
+
+
+class Killed(HashVictim):
+    """Ends the run at a forward pass; notes whose texts it read, and what was finished before."""
+
+    def __init__(self, folder: Path, end: int | None = None) -> None:
+        super().__init__()
+        self.folder, self.end = folder, end
+        self.asked: set[int] = set()
+        self.finished: list[int] = []
+        self.lost: list[set[int]] = []
+
+    def predict(self, words, marks, lengths):
+        path = self.folder / "examples.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        self.finished.append(len(lines))
+        self.lost.append(self.asked - {json.loads(line)["id"] for line in lines})
+        if len(self.lost) == self.end:
+            raise KeyboardInterrupt
+        # The clean text, which is read first, has the number.
+        first = [self.names[row] for row in words[:, 0].tolist()]
+        self.asked |= {int(name[1:]) for name in first if name.startswith("s")}
+        return super().predict(words, marks, lengths)
+
+
+def attack(search: Search, folder: Path, victim: HashVictim, **settings: int) -> None:
+    candidates, goal = Lexicon(MANY), AttachmentDrop(least=3)
+    chosen = Attack(candidates, search, [AttackableTags()], goal=goal, budget=90, **settings)
+    attack_into(folder, DependencyTask(), chosen, EXAMPLES, victim, dict(RUN))
+
+
+@pytest.mark.parametrize("name", ["greedy", "pwws", "swarm", "white box", "zheng"])
+@pytest.mark.parametrize(("words", "queries"), [(1000, 1), (1000, 4), (100, 4096)])
+def test_no_more_is_lost_than_two_passes_hold(name, words, queries, tmp_path):
+    victim = Killed(tmp_path)
+    search = SEARCHES.get(name, Zheng2020(gamma=0.3))
+    attack(search, tmp_path, victim, batch_words=words, batch_queries=queries)
+    held = {id_: min(queries, words // length) for id_, length in LENGTHS.items()}
+    for lost in victim.lost:
+        assert sum(1 / held[id_] for id_ in lost) <= 2 + 1e-6
+    assert victim.asked == set(LENGTHS)
+    assert len(victim.lost) > 10
+
+
+def test_killed_at_any_forward_pass_it_ends_with_the_same_files(tmp_path):
+    search, whole = Zheng2020(gamma=0.3), tmp_path / "whole"
+    victim = Killed(whole)
+    attack(search, whole, victim, batch_words=300)
+    for end in range(1, len(victim.lost) + 1, 5):
+        folder = tmp_path / str(end)
+        with pytest.raises(KeyboardInterrupt):
+            attack(search, folder, Killed(folder, end), batch_words=300)
+        attack(search, folder, HashVictim())
+        for name in ("examples.jsonl", "adversarial.conllu"):
+            assert (folder / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_sentences_are_finished_one_after_the_other_however_many_candidates_they_have(tmp_path):
+    victim = Killed(tmp_path)
+    attack(Greedy(), tmp_path, victim, batch_words=100)  # a sentence asks for several passes
+    shares = [done / len(EXAMPLES) for done in victim.finished]
+    assert len(shares) > 100
+    for at, share in enumerate(shares):
+        assert share > at / len(shares) - 0.4
