@@ -1,6 +1,5 @@
 """A run that ends at any forward pass loses no more sentences than two passes hold."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +15,11 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.evaluation.attack_run.attack_folder import attack_into
+from robustparse.evaluation.lines import GrowingFile
 from robustparse.tasks.dependency import DependencyTask
 from robustparse.types import Example
 
-CORPUS, LEXICON = corpus(24)
+CORPUS, LEXICON = corpus(20)
 RUN = {"attack": "any", "victims": ["fake"], "seed": 0, "limit": None}
 MANY = {word: [f"{word}{number}" for number in range(60)] for word in LEXICON}
 
@@ -40,16 +40,15 @@ class Killed(HashVictim):
 
     def __init__(self, folder: Path, end: int | None = None) -> None:
         super().__init__()
-        self.folder, self.end = folder, end
-        self.asked: set[int] = set()
+        self.file, self.end = GrowingFile(folder / "examples.jsonl"), end
+        self.asked, self.written = set[int](), set[int]()
         self.finished: list[int] = []
         self.lost: list[set[int]] = []
 
     def predict(self, words, marks, lengths):
-        path = self.folder / "examples.jsonl"
-        lines = path.read_text().splitlines() if path.exists() else []
-        self.finished.append(len(lines))
-        self.lost.append(self.asked - {json.loads(line)["id"] for line in lines})
+        self.written |= {line["id"] for line in self.file.new_lines()}
+        self.finished.append(len(self.written))
+        self.lost.append(self.asked - self.written)
         if len(self.lost) == self.end:
             raise KeyboardInterrupt
         # The clean text, which is read first, has the number.
@@ -58,18 +57,37 @@ class Killed(HashVictim):
         return super().predict(words, marks, lengths)
 
 
-def attack(search: Search, folder: Path, victim: HashVictim, **settings: int) -> None:
-    candidates, goal = Lexicon(MANY), AttachmentDrop(least=3)
-    chosen = Attack(candidates, search, [AttackableTags()], goal=goal, budget=90, **settings)
+class Model(Lexicon):
+    """Candidates of a model; notes for how many sentences they were made together."""
+
+    is_model = True
+    together: list[int]
+
+    def propose(self, slots, seed):
+        self.together.append(len({slot.id for slot in slots}))
+        return super().propose(slots, seed)
+
+
+def attack(
+    search: Search,
+    folder: Path,
+    victim: HashVictim,
+    candidates: Lexicon | None = None,
+    **settings: int,
+) -> None:
+    candidates, goal = candidates or Lexicon(MANY), AttachmentDrop(least=3)
+    chosen = Attack(candidates, search, [AttackableTags()], goal=goal, budget=50, **settings)
     attack_into(folder, DependencyTask(), chosen, EXAMPLES, victim, dict(RUN))
 
 
 @pytest.mark.parametrize("name", ["greedy", "pwws", "swarm", "white box", "zheng"])
 @pytest.mark.parametrize(("words", "queries"), [(1000, 1), (1000, 4), (100, 4096)])
-def test_no_more_is_lost_than_two_passes_hold(name, words, queries, tmp_path):
-    victim = Killed(tmp_path)
+@pytest.mark.parametrize("kind", [Lexicon, Model])
+def test_no_more_is_lost_than_two_passes_hold(name, words, queries, kind, tmp_path):
+    victim, candidates = Killed(tmp_path), kind(MANY)
+    candidates.together = []
     search = SEARCHES.get(name, Zheng2020(gamma=0.3))
-    attack(search, tmp_path, victim, batch_words=words, batch_queries=queries)
+    attack(search, tmp_path, victim, candidates, batch_words=words, batch_queries=queries)
     held = {id_: min(queries, words // length) for id_, length in LENGTHS.items()}
     for lost in victim.lost:
         assert sum(1 / held[id_] for id_ in lost) <= 2 + 1e-6
@@ -94,6 +112,15 @@ def test_sentences_are_finished_one_after_the_other_however_many_candidates_they
     victim = Killed(tmp_path)
     attack(Greedy(), tmp_path, victim, batch_words=100)  # a sentence asks for several passes
     shares = [done / len(EXAMPLES) for done in victim.finished]
-    assert len(shares) > 100
+    assert len(shares) > 60
     for at, share in enumerate(shares):
         assert share > at / len(shares) - 0.4
+
+
+def test_models_make_candidates_for_many_sentences_together(tmp_path):
+    """Though a forward pass of the victim holds the words of two."""
+    candidates = Model(MANY)
+    candidates.together = []
+    victim = Killed(tmp_path)
+    attack(Zheng2020(gamma=0.3), tmp_path, victim, candidates, batch_words=150)
+    assert max(candidates.together) == 16

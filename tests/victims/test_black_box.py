@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +27,7 @@ from robustparse.errors import InputError, Stopped
 from robustparse.evaluation.lines import each_line
 from robustparse.evaluation.perturbed import perturbed, perturbed_scores
 from robustparse.evaluation.tally import result_lines
+from robustparse.evaluation.transfer import Source, transfer
 from robustparse.models import InferSent, WordEmbeddings
 from robustparse.models.victim import ModelVictim
 from robustparse.perturbations import Typos
@@ -274,6 +276,30 @@ def test_evaluation_asks_once_about_every_input() -> None:
     assert sorted(asked) == sorted(copy.example.sentence.words for copy in copies)
     assert len(noisy) == len(operations)
     assert {copy.example.id for copy in copies} <= set(clean)
+
+
+def test_transfer_asks_once_about_every_sentence() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def counting(texts: Texts) -> list[Any]:
+        asked.extend(map(tuple, texts))
+        return ["neg" if "bad" in words else "pos" for words in texts]
+
+    def source(*texts: str) -> Source:
+        adversarial = [
+            replace(one, sentence=Sentence((*text.split(),)))
+            for one, text in zip(originals, texts, strict=True)
+        ]
+        mask = np.ones(2, dtype=np.bool_)
+        return Source("a", ClassificationTask(), originals, adversarial, mask, [mask] * 2)
+
+    texts = [("a", "meal"), ("the", "film")]
+    originals = [Example(id_, Sentence(text), "pos") for id_, text in enumerate(texts)]
+    victim = FunctionVictim(counting, CLASSIFICATION, labels=["neg", "pos"])
+    sources = [source("bad meal", "the film"), source("bad meal", "bad film")]
+    first, second = transfer(victim, sources)
+    assert (first["accuracy"].rate.estimate, second["accuracy"].rate.estimate) == (50, 100)
+    assert sorted(asked) == sorted([*texts, ("bad", "meal"), ("bad", "film")])
 
 
 def test_what_is_no_victim_is_refused() -> None:

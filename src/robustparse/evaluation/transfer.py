@@ -20,7 +20,7 @@ from robustparse.evaluation.lines import EXAMPLES, REMEDY, each_line, pair_of, r
 from robustparse.evaluation.significance import Interval, paired_bootstrap
 from robustparse.files import as_written
 from robustparse.tasks.task import Task, named
-from robustparse.types import Example, Mask
+from robustparse.types import Example, Mask, Sentence
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[st
     if victim.task.name != first.task.name:
         found = f"the target answers the task {victim.task.name}"
         raise InputError(found, expected=f"{first.task.name}, as {first.name} does")
-    before = _correct(victim, first.originals, first.counted, checked=True)
+    known: dict[Sentence, Any] = {}  # a sentence of several sources is asked about once
+    before = _correct(victim, first.originals, first.counted, known, checked=True)
     rates = []
     for source in sources:
         # Nobody wrote these texts: one over an encoder's limit is read in windows, as under attack.
@@ -143,7 +144,7 @@ def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[st
         ]
         after = before.copy()
         after[[one.id for one in changed]] = _correct(
-            victim, changed, source.counted, checked=False
+            victim, changed, source.counted, known, checked=False
         )
         fooled = {
             score: after[:, column] < before[:, column]
@@ -161,16 +162,26 @@ def _rates(fooled: Mask, success: Mask) -> Transfer:
 
 
 def _correct(
-    victim: AnsweringVictim, examples: Sequence[Example], counted: Sequence[Mask], checked: bool
+    victim: AnsweringVictim,
+    examples: Sequence[Example],
+    counted: Sequence[Mask],
+    known: dict[Sentence, Any],
+    checked: bool,
 ) -> np.ndarray:
-    """Count what a target answers rightly, ``(examples, sums)``; ``counted`` goes by their ids."""
-    task, rows = victim.task, {each.id: row for row, each in enumerate(examples)}
-    found = np.zeros((len(examples), len(task.sums)), dtype=np.int64)
-    for one in predictions(victim, examples, checked=checked):
-        row = rows[one.id]
-        sums = task.correct(one.answer, examples[row], counted[one.id])
-        found[row] = [sums[name] for name in task.sums]
-    return found
+    """Count what a target answers rightly, ``(examples, sums)``; ``counted`` goes by their ids.
+
+    Answers to sentences that are not ``known`` are asked for and added there.
+    """
+    task = victim.task
+    new = {each.sentence: each for each in examples if each.sentence not in known}
+    sentences = {each.id: each.sentence for each in new.values()}
+    for answered in predictions(victim, [*new.values()], checked=checked):
+        known[sentences[answered.id]] = answered.answer
+    correct = np.zeros((len(examples), len(task.sums)), dtype=np.int64)
+    for row, example in enumerate(examples):
+        sums = task.correct(known[example.sentence], example, counted[example.id])
+        correct[row] = [sums[name] for name in task.sums]
+    return correct
 
 
 def _counted(line: dict[str, Any], folder: Path, words: int) -> Mask:

@@ -31,6 +31,7 @@ from robustparse.types import Predictions, States
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 _PASSES_AHEAD = 2  # forward passes' worth of states that wait for the victim
 _FIRST_GUESS = 1 / 16  # passes' worth of states that a sentence asks about at once
+_TOGETHER = 16  # sentences for which other models make candidates together
 _NO_ROOM = 1e-9  # what rounding leaves of it
 
 
@@ -101,6 +102,7 @@ class Scheduler:
         self._gradients = GradientPasses(
             builder.victim, self._capacity, builder.goal.wants_gold, self._statistics
         )
+        self._together = 1 if builder.free else _TOGETHER
         # Questions so far, and the states that they were about, in passes.
         self._questions, self._passes_asked = 1, _FIRST_GUESS
 
@@ -110,32 +112,42 @@ class Scheduler:
         flights: list[_Flight] = []  # in the order in which they began
         while True:
             room = _PASSES_AHEAD - sum(map(self._passes, flights))
-            if not (self._resume(flights, room) or self._begin(flights, rest, room)):
-                if not flights:
-                    return
-                self._predict(self._next_pass(flights))
+            if not (
+                self._resume(flights, room, self._together)
+                or self._begin(flights, rest, room)
+                or self._predict(flights)
+                or self._resume(flights, room, 1)
+            ):
+                return
             finished = [flight.run for flight in flights if flight.run.need is None]
             flights = [flight for flight in flights if flight.run.need is not None]
             for run in finished:
                 run.counts = self._builder.funnel.finished(run.problem.id)
                 yield run
 
-    def _resume(self, flights: Sequence[_Flight], room: float) -> bool:
-        """Let answered sentences go on, as many as are likely to fill the room; whether any did."""
-        answered = [flight for flight in flights if not flight.left] if room > _NO_ROOM else []
-        answered = answered[: math.ceil(room * self._questions / self._passes_asked)]
+    def _resume(self, flights: Sequence[_Flight], room: float, least: int) -> bool:
+        """Let answered sentences go on, if there are enough of them; whether any did.
+
+        They are as many as are likely to fill the room.
+        """
+        answered = [flight for flight in flights if not flight.left]
+        if room < _NO_ROOM or len(answered) < least:
+            return False
+        likely = math.ceil(room * self._questions / self._passes_asked)
+        answered = answered[: max(self._together, likely)]
         for flight in answered:
             flight.go_on()
         self._serve([flight.run for flight in answered])
         asking = [flight for flight in answered if flight.run.need is not None]
         self._questions += len(asking)
         self._passes_asked += sum(map(self._passes, asking))
-        return bool(answered)
+        return True
 
     def _begin(self, flights: list[_Flight], rest: Iterator[Problem], room: float) -> bool:
         """Admit further sentences while there is room; whether any was."""
         # Closing predictions leave room for the clean ones of the sentences that follow.
         searching = sum(not flight.run.closing for flight in flights)
+        room -= sum(self._passes(flight, 1) for flight in flights if not flight.left)
         new: list[SearchRun] = []
         while room > _NO_ROOM and searching + len(new) < self._live:
             problem = next(rest, None)
@@ -148,9 +160,10 @@ class Scheduler:
         flights += map(_Flight, new)
         return bool(new)
 
-    def _passes(self, flight: _Flight) -> float:
-        """How many forward passes the states that wait would fill."""
-        return flight.left / self._capacity(flight.run.length)
+    def _passes(self, flight: _Flight, states: int | None = None) -> float:
+        """How many forward passes some states would fill, or those that wait."""
+        states = flight.left if states is None else states
+        return states / self._capacity(flight.run.length)
 
     def _serve(self, runs: Sequence[SearchRun]) -> None:
         """Answer all needs but predictions, those of one kind together, until no other is left."""
@@ -181,12 +194,11 @@ class Scheduler:
         """How many texts a forward pass takes whose longest has this many words."""
         return min(self._batch_queries, max(1, self._batch_words // max(1, longest)))
 
-    def _next_pass(self, flights: Sequence[_Flight]) -> list[_Piece]:
+    def _next_pass(self, waiting: Sequence[_Flight]) -> list[_Piece]:
         """Fill a forward pass with states of the oldest sentence, and of others about as long.
 
         It takes no more of them where another pass would cost less than the padding.
         """
-        waiting = [flight for flight in flights if flight.left]
         oldest = waiting[0].run.length
         batch: list[_Piece] = []
         longest = texts = words = 0
@@ -201,9 +213,16 @@ class Scheduler:
             longest, texts, words = width, texts + count, words + length * count
         return batch
 
-    def _predict(self, batch: Sequence[_Piece]) -> None:
-        """Make one forward pass, and finish the sentences that it answers for the last time."""
-        victim = self._builder.victim
+    def _predict(self, flights: Sequence[_Flight]) -> bool:
+        """Make one forward pass, and finish the sentences that it answers for the last time.
+
+        Returns:
+            Whether anything waited for it.
+        """
+        waiting = [flight for flight in flights if flight.left]
+        if not waiting:
+            return False
+        batch, victim = self._next_pass(waiting), self._builder.victim
         parts = [(flight.run.problem, states) for flight, states in batch]
         texts = texts_of(parts, victim.unknown)
         with self._statistics.in_victim():
@@ -221,6 +240,7 @@ class Scheduler:
             at = rows.stop
             if flight.run.closing and not flight.left:
                 flight.go_on()
+        return True
 
 
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)
