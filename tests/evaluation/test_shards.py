@@ -94,6 +94,7 @@ def test_what_several_processes_took():
     assert both == Speed(8, 40, 4.0, 6.0, 1.5, {"MaskedLM": 1.5, "TaggerTag": 0.5})
     assert both.summary(6) == {
         "victim_forwards": 8,
+        "victim_texts": 40,
         "texts_per_forward": 5.0,
         "seconds": 4.0,
         "other_model_seconds": {"MaskedLM": 1.5, "TaggerTag": 0.5},

@@ -12,7 +12,6 @@ two passes hold.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,40 +29,48 @@ from robustparse.types import Predictions, States
 
 _FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
 _PASSES_AHEAD = 2  # forward passes' worth of states that wait for the victim
+_TOGETHER = 16  # sentences whose candidates are made together, so that models' batches are full
 _FIRST_GUESS = 1 / 16  # passes' worth of states that a sentence asks about at once
-_TOGETHER = 16  # sentences for which other models make candidates together
 _NO_ROOM = 1e-9  # what rounding leaves of it
 
 
-@dataclass(eq=False)
 class _Flight:
-    """A sentence under way: what it asks the victim, and as much of the answer as is known.
+    """A sentence under way.
 
     Args:
         run: its search.
-        predictions: of the states that it asks about, in their order.
-        done: how many states these are.
+        share: the part of a forward pass that a text of its length fills.
+
+    Attributes:
+        left: how many of the states that it asks about wait for the victim.
+        finished: whether its search has ended, and all that is reported is known.
     """
 
-    run: SearchRun
-    predictions: list[Predictions] = field(default_factory=list)
-    done: int = 0
+    def __init__(self, run: SearchRun, share: float) -> None:
+        self.run, self.share, self.length = run, share, max(1, run.length)
+        self.ask()
 
-    @property
-    def states(self) -> States:
-        """The states that it asks about, `(n, words)`."""
-        assert isinstance(self.run.need, Predict)
-        return self.run.need.states
+    def ask(self) -> None:
+        """Take what the search asks about, after all that only others can answer."""
+        need = self.run.need
+        self.finished = need is None
+        self._states = need.states if isinstance(need, Predict) else _NO_STATES
+        self.left = len(self._states)
+        self._predictions: list[Predictions] = []
 
-    @property
-    def left(self) -> int:
-        """How many of the states wait for the victim."""
-        return len(self.states) - self.done
+    def next_states(self, count: int) -> States:
+        """Return the first states that wait, `(count, words)`."""
+        begin = len(self._states) - self.left
+        return self._states[begin : begin + count]
+
+    def predicted(self, part: Predictions, count: int) -> None:
+        """Take the predictions of these states."""
+        self._predictions.append(part)
+        self.left -= count
 
     def go_on(self) -> None:
         """Hand over the answer, upon which the search asks its next question or ends."""
-        predictions, self.predictions, self.done = self.predictions, [], 0
-        self.run.answer(joined(predictions))
+        self.run.answer(joined(self._predictions))
 
 
 _Piece = tuple[_Flight, States]
@@ -102,7 +109,6 @@ class Scheduler:
         self._gradients = GradientPasses(
             builder.victim, self._capacity, builder.goal.wants_gold, self._statistics
         )
-        self._together = 1 if builder.free else _TOGETHER
         # Questions so far, and the states that they were about, in passes.
         self._questions, self._passes_asked = 1, _FIRST_GUESS
 
@@ -111,16 +117,18 @@ class Scheduler:
         rest = iter(problems)
         flights: list[_Flight] = []  # in the order in which they began
         while True:
-            room = _PASSES_AHEAD - sum(map(self._passes, flights))
+            asked = sum(flight.left * flight.share for flight in flights)
+            room = _PASSES_AHEAD - asked
             if not (
-                self._resume(flights, room, self._together)
+                self._resume(flights, room, _TOGETHER)
                 or self._begin(flights, rest, room)
+                or (asked < 1 and self._resume(flights, room, 1))
                 or self._predict(flights)
-                or self._resume(flights, room, 1)
             ):
                 return
-            finished = [flight.run for flight in flights if flight.run.need is None]
-            flights = [flight for flight in flights if flight.run.need is not None]
+            finished = [flight.run for flight in flights if flight.finished]
+            if finished:
+                flights = [flight for flight in flights if not flight.finished]
             for run in finished:
                 run.counts = self._builder.funnel.finished(run.problem.id)
                 yield run
@@ -130,40 +138,41 @@ class Scheduler:
 
         They are as many as are likely to fill the room.
         """
-        answered = [flight for flight in flights if not flight.left]
-        if room < _NO_ROOM or len(answered) < least:
+        answered = [flight for flight in flights if not flight.left] if room > _NO_ROOM else []
+        if len(answered) < least:
             return False
         likely = math.ceil(room * self._questions / self._passes_asked)
-        answered = answered[: max(self._together, likely)]
+        answered = answered[: max(_TOGETHER, likely)]
         for flight in answered:
             flight.go_on()
         self._serve([flight.run for flight in answered])
-        asking = [flight for flight in answered if flight.run.need is not None]
-        self._questions += len(asking)
-        self._passes_asked += sum(map(self._passes, asking))
+        for flight in answered:
+            flight.ask()
+            self._passes_asked += flight.left * flight.share
+        self._questions += len(answered)
         return True
 
     def _begin(self, flights: list[_Flight], rest: Iterator[Problem], room: float) -> bool:
-        """Admit further sentences while there is room; whether any was."""
-        # Closing predictions leave room for the clean ones of the sentences that follow.
-        searching = sum(not flight.run.closing for flight in flights)
-        room -= sum(self._passes(flight, 1) for flight in flights if not flight.left)
-        new: list[SearchRun] = []
-        while room > _NO_ROOM and searching + len(new) < self._live:
-            problem = next(rest, None)
-            if problem is None:
-                break
-            args = (problem, self._builder, self._search, self._budget, self._reported)
-            new.append(SearchRun(*args))
-            room -= 1 / self._capacity(len(problem))
-        self._serve(new)
-        flights += map(_Flight, new)
-        return bool(new)
+        """Admit further sentences while there is room; whether any was.
 
-    def _passes(self, flight: _Flight, states: int | None = None) -> float:
-        """How many forward passes some states would fill, or those that wait."""
-        states = flight.left if states is None else states
-        return states / self._capacity(flight.run.length)
+        Those that are answered and wait to go on take the room of a text.
+        """
+        room -= sum(flight.share for flight in flights if not flight.left)
+        if room <= _NO_ROOM:
+            return False
+        # Closing predictions leave room for the clean ones of the sentences that follow.
+        most = self._live - sum(not flight.run.closing for flight in flights)
+        new: list[tuple[SearchRun, float]] = []
+        while room > _NO_ROOM and len(new) < most:
+            if (problem := next(rest, None)) is None:
+                break
+            share = 1 / self._capacity(len(problem))
+            args = (problem, self._builder, self._search, self._budget, self._reported)
+            new.append((SearchRun(*args), share))
+            room -= share
+        self._serve([run for run, _ in new])
+        flights += [_Flight(run, share) for run, share in new]
+        return bool(new)
 
     def _serve(self, runs: Sequence[SearchRun]) -> None:
         """Answer all needs but predictions, those of one kind together, until no other is left."""
@@ -199,18 +208,17 @@ class Scheduler:
 
         It takes no more of them where another pass would cost less than the padding.
         """
-        oldest = waiting[0].run.length
+        oldest = waiting[0].length
         batch: list[_Piece] = []
         longest = texts = words = 0
-        for flight in sorted(waiting, key=lambda flight: abs(flight.run.length - oldest)):
-            length = max(1, flight.run.length)
-            width = max(longest, length)
+        for flight in sorted(waiting, key=lambda flight: abs(flight.length - oldest)):
+            width = max(longest, flight.length)
             count = min(flight.left, self._capacity(width) - texts)
-            padding = width * (texts + count) - words - length * count
+            padding = width * (texts + count) - words - flight.length * count
             if count <= 0 or padding > self._batch_words // _FORWARD_SHARE:
                 break
-            batch.append((flight, flight.states[flight.done : flight.done + count]))
-            longest, texts, words = width, texts + count, words + length * count
+            batch.append((flight, flight.next_states(count)))
+            longest, texts, words = width, texts + count, words + flight.length * count
         return batch
 
     def _predict(self, flights: Sequence[_Flight]) -> bool:
@@ -223,8 +231,7 @@ class Scheduler:
         if not waiting:
             return False
         batch, victim = self._next_pass(waiting), self._builder.victim
-        parts = [(flight.run.problem, states) for flight, states in batch]
-        texts = texts_of(parts, victim.unknown)
+        texts = texts_of([(one.run.problem, states) for one, states in batch], victim.unknown)
         with self._statistics.in_victim():
             predictions = victim.predict(texts.words, texts.marks, texts.lengths)
         self._statistics.forwards += 1
@@ -235,14 +242,15 @@ class Scheduler:
             part = tuple([array[rows] for array in predictions])
             if self._builder.goal.per_word:
                 part = tuple(_with_columns(array, flight.run.length) for array in part)
-            flight.predictions.append(part)
-            flight.done += len(states)
+            flight.predicted(part, len(states))
             at = rows.stop
             if flight.run.closing and not flight.left:
                 flight.go_on()
+                flight.ask()
         return True
 
 
+_NO_STATES = np.zeros((0, 0), dtype=np.int16)
 _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)
 
 
