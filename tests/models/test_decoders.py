@@ -48,8 +48,9 @@ def table(parser, example: Example) -> np.ndarray:
         result[dependent, head] = arcs[dependent, head]
         if parser.labelled:
             at = [torch.tensor([place]) for place in (0, dependent, head)]
-            labels = parser._label_scores(scores, *at)[0]
-            result[dependent, head] += labels.log_softmax(0).max()
+            labels = parser._label_scores(scores, *at)[0].log_softmax(0)
+            possible = [(name == "root") == (head == 0) for name in parser.vocabulary.labels]
+            result[dependent, head] += max(labels[torch.tensor(possible)])
     return result
 
 

@@ -11,7 +11,8 @@ from robustparse.grammars.sketches import sketch_of
 from robustparse.types import DependencyTree, Example, LogicalForm
 
 TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
-_LATER = {"universal", "languages", "sketches"}  # lists that the first checkpoints do not have
+# Lists that the first checkpoints do not have.
+_LATER = {"universal", "languages", "sketches", "root_labels"}
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Vocabulary:
         universal: the most frequent universal tag of each word of ``tagged``, or empty.
         languages: of the logical forms.
         sketches: tokens of the sketches of logical forms.
+        root_labels: the dependency labels of words with head 0, if no other word has one of them,
+            as in Universal Dependencies, where they are ``root``; otherwise empty.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists only.
     """
@@ -43,6 +46,7 @@ class Vocabulary:
     universal: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     sketches: tuple[str, ...] = ()
+    root_labels: tuple[str, ...] = ()
     counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -56,6 +60,7 @@ class Vocabulary:
         labels: Counter[str] = Counter()
         languages: Counter[str] = Counter()
         sketches: Counter[str] = Counter()
+        below_root, elsewhere = set[str](), set[str]()
         for example in examples:
             lowered = [word.lower() for word in example.sentence.words]
             words.update([*lowered, *map(str.lower, example.sentence.context)])
@@ -65,11 +70,15 @@ class Vocabulary:
                     counts[word][tag] += 1
             xpos.update(example.sentence.tags)
             labels.update(_labels(example.gold))
+            if isinstance(example.gold, DependencyTree):
+                for head, label in zip(example.gold.heads, example.gold.labels, strict=True):
+                    (elsewhere if head else below_root).add(label)
             if isinstance(example.gold, LogicalForm):
                 languages[example.gold.language] += 1
                 language = language_named(example.gold.language)
                 sketches.update(sketch_of(language.read(example.gold)))
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
+        exclusive = elsewhere and below_root.isdisjoint(elsewhere)
         rare = words.total() - sum(count for _, count in kept)
         tagged = [word for word, count in _ranked(words) if count >= TAGGED_FROM]
         return cls(
@@ -82,6 +91,7 @@ class Vocabulary:
             universal=_usual(tagged, universal),
             languages=tuple(language for language, _ in _ranked(languages)),
             sketches=tuple(token for token, _ in _ranked(sketches)),
+            root_labels=tuple(sorted(below_root)) if exclusive else (),
             counts=(*(count for _, count in kept), rare),
         )
 

@@ -188,7 +188,7 @@ class BiaffineParser(DependencyParser):
         states: Sequence[Scores],
         batches: Sequence[Batch],
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Return the decoder's heads and their best labels, of several parsers by their mean.
+        """Return the decoder's heads and their best possible labels, by the parsers' mean.
 
         Labels are numbered as this parser does.
         """
@@ -205,7 +205,8 @@ class BiaffineParser(DependencyParser):
             for one, own in answering
         ]
         labels = torch.zeros(heads.shape, dtype=torch.int16, device=lengths.device)
-        labels[rows, words] = mean_scores(scores, self.mean).argmax(1).to(torch.int16)
+        possible = self.possible_labels(mean_scores(scores, self.mean), chosen)
+        labels[rows, words] = possible.argmax(1).to(torch.int16)
         return heads, labels.cpu().numpy()
 
     def _label_scores(self, scores: Scores, rows: Tensor, words: Tensor, heads: Tensor) -> Tensor:
@@ -216,8 +217,9 @@ class BiaffineParser(DependencyParser):
         return single_precision(torch.einsum("ale,ae->al", mixed, governors))
 
     def _best_labels(self, answering: Sequence[tuple["BiaffineParser", Scores]]) -> Tensor:
-        """Return log p(best label | head) of every arc, ``(batch, 1 + length, 1 + length)``."""
+        """Return log p(best possible label | head), ``(batch, 1 + length, 1 + length)``."""
         best = []
+        heads = torch.arange(answering[0][1].arcs.shape[2], device=answering[0][1].arcs.device)
         for row in range(len(answering[0][1].arcs)):
             found = []
             for one, own in answering:
@@ -226,7 +228,8 @@ class BiaffineParser(DependencyParser):
                 # [1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
                 scores = single_precision(torch.einsum("ile,je->ijl", mixed, governors))
                 found.append(self._as_numbered(one, scores))
-            best.append(mean_scores(found, self.mean).log_softmax(-1).amax(-1))
+            chances = mean_scores(found, self.mean).log_softmax(-1)
+            best.append(self.possible_labels(chances, heads).amax(-1))
         return torch.stack(best)
 
     def _as_numbered(self, one: "BiaffineParser", scores: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
@@ -69,6 +70,25 @@ class DependencyParser(Model):
             )
             for row, length in enumerate(lengths)
         ]
+
+    def possible_labels(self, scores: Tensor, heads: Tensor) -> Tensor:
+        """Rule out labels that contradict the heads, as far as training labels tell.
+
+        Where the training data give some labels to words with head 0 only, and no other label to
+        such words (`Vocabulary.root_labels`), so do parses.
+
+        Args:
+            scores: of labels, ``(..., labels)``.
+            heads: ``(...)``, or of a shape that broadcasts to it; 0 is ROOT.
+
+        Returns:
+            The scores, -inf for labels that are ruled out.
+        """
+        below_root = [label in self.vocabulary.root_labels for label in self.vocabulary.labels]
+        if not any(below_root):
+            return scores
+        contradicts = (heads == 0).unsqueeze(-1) != torch.tensor(below_root, device=scores.device)
+        return scores.masked_fill(contradicts, float("-inf"))
 
     def metric(self) -> Metric:
         """Return an attachment score without sentences."""

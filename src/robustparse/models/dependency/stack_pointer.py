@@ -301,7 +301,7 @@ class PointerStepper(JointStepper["_Member"]):
         lengths: Tensor,
     ) -> None:
         super().__init__(len(lengths), first.beam, lengths.device)
-        self.mean, rows = first.mean, lengths[self.texts]
+        self.first, rows = first, lengths[self.texts]
         size = encodings[0].padded.shape[1]
         self.trees = PartialTrees(rows, size, first.order, first.single_root)
         self.members = [
@@ -320,7 +320,7 @@ class PointerStepper(JointStepper["_Member"]):
         columns = (trees.top, trees.of_top(trees.previous), trees.of_top(trees.heads))
         read_from = [column.view(-1, self.width) for column in columns]
         found = [one.step(*read_from) for one in self.members]
-        scores = mean_scores(found, self.mean).log_softmax(-1)
+        scores = mean_scores(found, self.first.mean).log_softmax(-1)
         scores = scores.flatten(0, 1).masked_fill(trees.finished[:, None], 0.0)
         return scores.masked_fill(~trees.legal(), float("-inf"))
 
@@ -330,11 +330,11 @@ class PointerStepper(JointStepper["_Member"]):
         self.trees.select(rows)
 
     def take(self, actions: Tensor) -> Tensor:
-        """See `Stepper`; an arc gets its best label."""
+        """See `Stepper`; an arc gets its best possible label."""
         trees = self.trees
         found = [one.labels(self.texts, actions) for one in self.members]
-        scores = mean_scores(found, self.mean).log_softmax(-1)
-        best, labels = scores[:, :-1].max(1)
+        scores = mean_scores(found, self.first.mean).log_softmax(-1)
+        best, labels = self.first.possible_labels(scores[:, :-1], trees.top).max(1)
         added = torch.where(actions == trees.top, scores[:, -1], best)
         added = added.masked_fill(trees.finished, 0.0)
         trees.take(actions, labels)
