@@ -1,13 +1,71 @@
 """Clear errors for what cannot be read or written; files whole or not at all."""
 
+import bz2
+import gzip
+import io
+import lzma
 import os
 import stat
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from robustparse import files
 from robustparse.errors import InputError
-from robustparse.files import make_folder, read_json, read_text, write_text
+from robustparse.files import make_folder, plain_name, read_json, read_text, write_text
+
+
+def zipped(**content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in content.items():
+            archive.writestr(name.replace("_", "."), text)
+    return packed.getvalue()
+
+
+TEXT = "naïve\nline\n".encode()
+PACKED = {"gzip": gzip.compress(TEXT), "xz": lzma.compress(TEXT), "zip": zipped(a_tsv=TEXT)}
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.gz", "a.conllu"])
+@pytest.mark.parametrize("how", PACKED)
+def test_packed_text_is_unpacked_whatever_its_name(how, name, tmp_path):
+    (tmp_path / name).write_bytes(PACKED[how])
+    assert read_text(tmp_path / name) == TEXT.decode()
+
+
+BROKEN = {
+    "torn gzip": (PACKED["gzip"][:-9], "gzip"),
+    "torn xz": (PACKED["xz"][:-9], "xz"),
+    "torn zip": (PACKED["zip"][:-9], "zip"),
+    "altered zip": (PACKED["zip"][:38] + b"\xff" + PACKED["zip"][39:], "zip"),
+    "altered gzip": (PACKED["gzip"][:12] + b"\xff" + PACKED["gzip"][13:], "gzip"),
+    "two files": (zipped(a_txt=b"a", b_txt=b"b"), "zip"),
+    "no file": (zipped(), "zip"),
+    "bzip2": (bz2.compress(TEXT), "bzip2"),
+    "too large": (gzip.compress(b"a" * 2000), "GiB"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_cannot_be_unpacked_is_called_packed(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_UNPACKED", 1000)
+    content, says = BROKEN[name]
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_text(tmp_path / "a")
+    assert caught.value.path == str(tmp_path / "a")
+    assert says in caught.value.found
+    assert "iconv" not in str(caught.value)
+
+
+def test_a_packed_file_says_what_it_is_called_when_unpacked(tmp_path):
+    (tmp_path / "b.zip").write_bytes(zipped(a_tsv=TEXT))
+    (tmp_path / "c.zip").write_bytes(b"PK")
+    names = {"x/a.csv.gz": "a.csv", "a.conllu.XZ": "a.conllu", "a.tsv": "a.tsv", "a": "a"}
+    names |= {str(tmp_path / "b.zip"): "a.tsv", str(tmp_path / "c.zip"): "c"}
+    assert {name: plain_name(name) for name in names} == names
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path):

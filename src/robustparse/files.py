@@ -1,14 +1,19 @@
-"""Reading text with clear errors, writing it whole or not at all."""
+"""Reading text with clear errors, packed or not; writing it whole or not at all."""
 
+import gzip
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
 import tempfile
+import zipfile
+import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, TextIO, TypeVar
@@ -20,16 +25,32 @@ from robustparse.errors import InputError, reason
 T = TypeVar("T")
 
 LOCK = ".lock"
+MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file of a few megabytes may claim more
+# First bytes of packed files. Only the first three are unpacked.
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",  # an empty archive
+    b"BZh91AY&SY": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstandard",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!\x1a\x07": "RAR",
+}
+_DAMAGED = (
+    *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
+    *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+)
 _NUL = "a NUL character, which no text has"
 # Escapes of what no UTF-8 text holds: NUL, and halves of surrogate pairs.
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file.
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file, unpacked if it is packed.
 
     Raises:
-        InputError: it is missing, unreadable, empty or not UTF-8, or holds a NUL character.
+        InputError: it is missing or unreadable, or see `unpacked`.
     """
     try:
         content = path.read_bytes()
@@ -41,6 +62,92 @@ def read_text(path: Path) -> str:
         ) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+    return unpacked(content, path)
+
+
+def unpacked(content: bytes, path: str | Path) -> bytes:
+    """Return the content of a packed file: gzip, xz, or zip with one file in it.
+
+    The first bytes say how it is packed, whatever its name is; other content is returned as it is.
+
+    Args:
+        content: of the file.
+        path: of the file, for messages.
+
+    Raises:
+        InputError: the file is damaged, holds more than `MOST_UNPACKED` bytes or several files, or
+            is packed in another way.
+    """
+    how = next((name for start, name in _PACKED.items() if content.startswith(start)), None)
+    if how is None:
+        return content
+    text: bytes
+    try:
+        if how == "gzip":
+            text = gzip.GzipFile(fileobj=BytesIO(content)).read(MOST_UNPACKED + 1)
+        elif how == "xz":
+            text = lzma.LZMAFile(BytesIO(content)).read(MOST_UNPACKED + 1)
+        elif how == "zip":
+            with zipfile.ZipFile(BytesIO(content)) as archive:
+                member = archive.open(_only_member(content, path))
+                text = member.read(MOST_UNPACKED + 1)
+        else:
+            found, remedy = f"compressed by {how}", "unpack the file"
+            expected = "a plain file, or one compressed by gzip, xz or zip"
+            raise InputError(found, path=path, expected=expected, remedy=remedy)
+    except InputError:
+        raise
+    except _DAMAGED as error:
+        found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
+        raise InputError(found, path=path, remedy="copy the file again, or unpack it") from None
+    if len(text) > MOST_UNPACKED:
+        found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
+        raise InputError(found, path=path, remedy="divide the file")
+    return text
+
+
+def _only_member(content: bytes, path: str | Path) -> str:
+    """Return the name of the only file in a zip archive.
+
+    Raises:
+        InputError: it holds none or several.
+    """
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        names = [
+            name
+            for name in archive.namelist()
+            # macOS adds a folder of its own.
+            if not name.endswith("/") and not name.startswith("__MACOSX/")
+        ]
+    if len(names) != 1:
+        found = f"a zip archive of {len(names)} files"
+        raise InputError(found, path=path, expected="one file in it", remedy="unpack the archive")
+    return names[0]
+
+
+def plain_name(path: str | Path) -> str:
+    """Return what a file is called when it is unpacked: ``a.tsv`` for ``a.tsv.gz``.
+
+    For ``a.zip`` that is the name of the file in it, if the archive can be read and holds one.
+    """
+    path = Path(path)
+    if path.suffix.lower() in (".gz", ".xz"):
+        return path.stem
+    if path.suffix.lower() != ".zip":
+        return path.name
+    try:
+        return Path(_only_member(path.read_bytes(), path)).name
+    except _DAMAGED:  # said when it is read
+        return path.stem
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file, packed or not.
+
+    Raises:
+        InputError: see `read_bytes`; or it is empty or not UTF-8, or holds a NUL character.
+    """
+    content = read_bytes(path)
     if not content.strip():
         raise InputError("the file is empty", path=path)
     try:
