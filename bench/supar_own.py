@@ -20,8 +20,9 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch, EncodedCorpus
-from robustparse.data.conllu import read_treebank, with_parse, write_treebank
+from robustparse.data.conllu import read_treebank, write_treebank
 from robustparse.data.sampler import plan_batches
+from robustparse.data.sentence_lines import with_parse
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.devices import chosen_device
 from robustparse.evaluation.clean import predictions

@@ -61,7 +61,19 @@ BAD = {
         r"the form \(column 2\) is empty",
         "text",
     ),
-    "blank form": (row(1, " ") + "\n", 4, r"the form \(column 2\) is empty", "text"),
+    **{
+        f"form of {names}": (
+            row(1, form) + "\n",
+            4,
+            rf"the form \(column 2\) holds only blanks \({re.escape(names)}\)",
+            "text",
+        )
+        for form, names in (
+            (" ", "U+0020"),
+            ("\u00a0", "U+00A0"),
+            ("\u3000 \u3000", "U+0020, U+3000"),
+        )
+    },
     "empty label": (row(1, "a", 0, "") + "\n", 4, r"the label \(column 8\) is empty", "text"),
     "comment after a word": (
         row(1) + "#\tb\t_\tX\tX\t_\t1\tdep\t_\t_\n\n",
@@ -246,3 +258,20 @@ def test_the_check_of_a_chain_takes_a_few_steps_a_word(roots):
         heads[words // 2] = 1 if heads is falling else words
         with pytest.raises(InputError, match="lead round a cycle, never to a root"):
             _check_tree("a.conllx", range(1, words + 1), heads, single_root=False)
+
+
+HIDDEN = row(1, "_") + row(2, "_", 1, "dep") + "\n"
+
+
+def test_a_treebank_without_its_text_is_told(tmp_path):
+    path = tmp_path / "hidden.conllu"
+    path.write_text(HIDDEN + HIDDEN)
+    for parsed in (True, False):
+        with pytest.raises(InputError) as caught:
+            read_treebank(path, parsed=parsed)
+        assert caught.value.path == str(path)
+        assert "'_' in column 2 of 4 of 4 words" in caught.value.found
+        assert caught.value.remedy
+    path.write_text(HIDDEN + GOOD)
+    hidden, shown = read_treebank(path)
+    assert (hidden.sentence.words, shown.sentence.words) == (("_", "_"), ("Hi",))

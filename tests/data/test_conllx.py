@@ -7,8 +7,8 @@ from robustparse.data.conllu import (
     find_split,
     read_treebank,
     unknown_label,
-    with_parse,
 )
+from robustparse.data.sentence_lines import with_parse
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 

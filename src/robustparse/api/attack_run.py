@@ -94,7 +94,7 @@ class AttackRun:
     def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
         """Write what a source gives into the folder, with a progress bar."""
         task, examples, warnings = data
-        for warning in warnings:
+        for warning in chain(warnings, task.not_written(examples, self.data.name)):
             print(f"robustparse: {warning}", file=sys.stderr)
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity()

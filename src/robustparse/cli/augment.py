@@ -7,6 +7,7 @@ attack runs in a folder next to the copies, where it resumes after a stop.
 """
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -158,6 +159,8 @@ class _Perturbed:
         self.operations = [one.name for one in operations]
         self._examples = new = file.read(task)
         wanted, made = len(new), list[Copy]()
+        for warning in task.not_written(new, file.name):
+            print(f"robustparse: {warning}", file=sys.stderr)
         while new:
             made += perturbed(task, operations, new, file.seed, tries=TRIES)
             missing = wanted - len(made) if keep == "changed" else 0
@@ -243,6 +246,7 @@ def _write_report(
     counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
     with written(out) as copied:
         for copy, original, changed in copies:
+            copy = task.as_copy(copy)
             copied.write(task.pair(copy, original) if keep == "pairs" else task.write(copy))
             counts["n_copies"] += 1
             counts["n_copied_words"] += len(copy.sentence)

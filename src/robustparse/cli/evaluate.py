@@ -94,6 +94,7 @@ def evaluate(
     blind = {} if hypothesis_only is None else _blind(hypothesis_only, device, examples)
     reworded = {} if pairs is None else pairs_report(opened, pairs)
     if folder is not None:
+        _warn(task.not_written(examples, data))
         write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
         about = {"task": task.name, "checkpoints": names, "data": data, "punctuation": punctuation}
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, TextIO
@@ -80,7 +81,8 @@ def predict(
     ):
         pieces = _pieces(_lines(source, name), ending != RAW and task.multiline)
         for examples in _read(pieces, name, ending, victim, max_length, columns):
-            for warning in victim.model.warnings(examples, name, gold=False):
+            warnings = victim.model.warnings(examples, name, gold=False)
+            for warning in chain(warnings, task.not_written(examples, name)):
                 if warning not in warned:
                     warned.add(warning)
                     print(f"robustparse: {warning}", file=sys.stderr)

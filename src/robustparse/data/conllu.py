@@ -1,14 +1,12 @@
-"""CoNLL-U and CoNLL-X in and out: treebanks as examples, parses back into the lines they came from.
+"""CoNLL-U and CoNLL-X in and out: treebanks as examples with their lines.
 
 CoNLL-U: universaldependencies.org/format.html; CoNLL-X: Buchholz and Marsi (2006). They share their
 first eight columns. CoNLL-X allows several roots, and its last two columns hold a second,
 projective parse, which is blanked: it would contradict any other.
 
 Every line is checked, and every error names file and line. Multiword ranges and empty nodes are no
-words of the parse: they stay in the block of lines that goes with each example. Writing edits the
-lines of that block and copies everything else, so that comments, ranges, empty nodes and the
-columns that a parser does not read come out as they were. Written lines end in LF, and one empty
-line follows each sentence.
+words of the parse: they stay in the block of lines that goes with each example, which
+`sentence_lines` edits. Written lines end in LF, and one empty line follows each sentence.
 """
 
 import os
@@ -28,7 +26,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _RANGE_OR_EMPTY = re.compile(r"([0-9]{1,9})([-.])([0-9]{1,9})")
 # The columns that are read as text, from 0.
 _TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
-_TEXT_COMMENT = re.compile(r"#\s*text\s*=")
+_HIDDEN = "_"  # every word of a treebank that is released without its text
 
 
 def read_treebank(
@@ -48,7 +46,7 @@ def read_treebank(
 
     Raises:
         InputError: the file cannot be read, is not in its format, holds a parse that is no tree (in
-            CoNLL-U with a single root), or a sentence over ``max_length``.
+            CoNLL-U with a single root), a sentence over ``max_length``, or no word but ``_``.
     """
     path = Path(path)
     examples: list[Example] = []
@@ -64,6 +62,14 @@ def read_treebank(
         examples.append(example)
     if not examples:  # such as a byte order mark and nothing else
         raise InputError("no sentence in it", path=path, expected="ten columns a word")
+    if all(word == _HIDDEN for example in examples for word in example.sentence.words):
+        words = sum(len(example.sentence) for example in examples)
+        raise InputError(
+            f"the words are missing: '_' in column 2 of {words} of {words} words",
+            path=path,
+            expected="a treebank with its text",
+            remedy="merge the words in, as the treebank's README explains",
+        )
     return examples
 
 
@@ -134,8 +140,9 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             found = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
-        elif empty := [at for at in _TEXTS if not columns[at].strip()]:
-            found, expected = f"the {_TEXTS[empty[0]]} (column {empty[0] + 1}) is empty", "text"
+        elif blank := [at for at in _TEXTS if not columns[at].strip()]:
+            found = f"the {_TEXTS[blank[0]]} (column {blank[0] + 1}) {_blanks(columns[blank[0]])}"
+            expected = "text"
         if found:
             raise InputError(found, path=path, line=number, expected=expected)
         rows[number] = columns
@@ -148,6 +155,12 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         expected = f"one that ends at word {len(rows)} or earlier"
         raise InputError(found, path=path, line=last_range, expected=expected)
     return rows
+
+
+def _blanks(text: str) -> str:
+    """Say what a column without text holds."""
+    names = ", ".join(sorted({f"U+{ord(blank):04X}" for blank in text}))
+    return f"holds only blanks ({names})" if names else "is empty"
 
 
 def _mistake(
@@ -281,51 +294,6 @@ def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:
             if "\n".join(_kept(path, block)) == example.block:
                 return start + [at for at, line in enumerate(block) if is_word(line)][word], ""
     return None, f"sentence {example.id + 1}, word {word + 1}: "
-
-
-def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = None) -> str:
-    """Put another parse into the lines of a sentence, and other forms where ``words`` is given.
-
-    Heads (column 7) and labels (column 8) are replaced. Enhanced dependencies (column 9) of words
-    are blanked, since they would contradict the new parse; so is the lemma of a replaced form, and
-    the ``text`` comment becomes the new words joined by spaces. Nothing else changes.
-
-    Args:
-        block: lines of a checked sentence, as in ``Example.block``.
-        tree: the new parse.
-        words: the new forms, one a word.
-    """
-    lines, index = [], 0
-    for line in block.split("\n"):
-        if is_word(line):
-            columns = line.split("\t")
-            if words is not None and words[index] != columns[1]:
-                columns[1:3] = words[index], "_"
-            columns[6:9] = str(tree.heads[index]), tree.labels[index], "_"
-            line, index = "\t".join(columns), index + 1
-        elif words is not None and _TEXT_COMMENT.match(line):
-            line = "# text = " + " ".join(words)
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def with_words(block: str, positions: Sequence[int]) -> str:
-    """Keep some words of a sentence's lines, in this order, numbered anew; their heads are not.
-
-    Ranges and empty nodes are left out where the order is not that of all words: they name words by
-    their numbers.
-
-    Args:
-        block: as in ``with_parse``.
-        positions: of words, from 0.
-    """
-    lines = block.split("\n")
-    rows = [line for line in lines if is_word(line)]
-    if list(positions) == list(range(len(rows))):
-        return block
-    comments = [line for line in lines if line.startswith("#")]
-    columns = (rows[position].split("\t", 1)[1] for position in positions)
-    return "\n".join([*comments, *(f"{id_}\t{rest}" for id_, rest in enumerate(columns, start=1))])
 
 
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:

@@ -16,10 +16,9 @@ from robustparse.data.conllu import (
     file_ending,
     read_treebank,
     warn_of_labels,
-    with_parse,
-    with_words,
 )
 from robustparse.data.sample.treebank import sample_treebank
+from robustparse.data.sentence_lines import as_copy, has_graph, with_parse, with_words
 from robustparse.errors import InputError
 from robustparse.metrics import (
     PunctuationPolicy,
@@ -74,9 +73,17 @@ class DependencyTask(Task):
     ) -> str:
         """Return the lines of a sentence and the empty one after it; see `with_parse`."""
         block = example.block or block_of(example.sentence, example.gold)
-        if words is not None or answer is not None:
-            block = with_parse(block, answer or example.gold, words)
-        return f"{block}\n\n"
+        return f"{with_parse(block, answer or example.gold, words)}\n\n"
+
+    def as_copy(self, example: Example) -> Example:
+        """Return it with a sentence id of its own; see `as_copy`."""
+        return replace(example, block=example.block and as_copy(example.block))
+
+    def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
+        """Name enhanced dependencies, which belong to the parse and words of the source."""
+        if any(has_graph(example.block) for example in examples if example.block):
+            graphs = "enhanced dependencies (column 9) and empty nodes"
+            yield f"{path}: {graphs} are left out of what is written"
 
     def project(
         self, example: Example, words: Sequence[str], origins: Sequence[int]

@@ -95,6 +95,19 @@ class Task(ABC):
             answer: instead of the gold one.
         """
 
+    def as_copy(self, example: Example) -> Example:
+        """Return an example that is trained on next to its original; by default as it is."""
+        return example
+
+    def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
+        """Yield what `write` leaves out of what a file says of examples; by default nothing.
+
+        Args:
+            examples: of the file.
+            path: that file.
+        """
+        yield from ()
+
     def surface(self, example: Example) -> Sentence:
         """Return the sentence that operations reword: by default the example's own."""
         return example.sentence

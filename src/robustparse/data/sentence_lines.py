@@ -1,0 +1,257 @@
+"""The lines of a sentence in a treebank, edited: another parse, other words, fewer or moved words.
+
+A file of edited sentences passes the validator of Universal Dependencies wherever its source does:
+
+- Enhanced dependencies (column 9) and empty nodes are left out together: they belong to the parse
+  of the source.
+- A multiword token whose words change gets their forms, joined, if its own form was that of its
+  words joined (can not, cannot). Otherwise it is left out (French de le, du), as is one whose words
+  no longer stand next to each other, or of which one loses its apostrophe (do n't, don't).
+- ``SpaceAfter=No`` and the ``text`` comment follow the words. Words that stood next to each other
+  keep what was between them, a no-break space too. Others get a space, except in sentences that
+  have none.
+- A changed word loses what describes the old one: lemma and features, unless only its casing
+  changes, and in column 10 all but spaces and coreference. A changed sentence loses its
+  transliteration, its translations and the positions of its characters.
+
+CoNLL-X has the same first eight columns and none of these things; it gets none.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from robustparse.data.conllu import is_word
+from robustparse.types import DependencyTree
+
+_ID, _FORM, _LEMMA, _FEATS, _HEAD, _LABEL, _GRAPH, _MISC = 0, 1, 2, 5, 6, 7, 8, 9
+_GLUED = "SpaceAfter=No"
+# What column 10 says about a position, whatever word stands there.
+_SPACES = {"SpaceAfter", "SpacesAfter", "SpacesBefore"}
+_COREFERENCE = {"Entity", "Bridge", "SplitAnte"}
+_CHARACTER_POSITIONS = {"TokenRange", "start_char", "end_char"}
+
+_TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
+_ABOUT_THE_TEXT = re.compile(r"#\s*(text_\w+|translit\w*)\s*=")
+_SENTENCE_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
+_ABOUT_THE_FILE = re.compile(r"#\s*(newdoc|newpar|parallel_id)\b")
+
+
+def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = None) -> str:
+    """Put another parse into the lines of a sentence, and other forms where ``words`` is given.
+
+    Args:
+        block: lines of a checked sentence, as in ``Example.block``.
+        tree: the new parse.
+        words: the new forms, one a word.
+    """
+    lines = _Lines.of(block)
+    if words is not None:
+        lines = lines.reworded(words)
+    for row, head, label in zip(lines.words, tree.heads, tree.labels, strict=True):
+        row[_HEAD], row[_LABEL] = str(head), label
+    return lines.joined()
+
+
+def with_words(block: str, positions: Sequence[int]) -> str:
+    """Keep some words of a sentence's lines, in this order, numbered anew; their heads are not.
+
+    Args:
+        block: as in ``with_parse``.
+        positions: of words, from 0.
+    """
+    lines = _Lines.of(block)
+    return lines.reordered(positions).joined()
+
+
+def as_copy(block: str) -> str:
+    """Make the lines of a sentence independent of the file that they come from.
+
+    The sentence gets an id of its own, which ends in ``-copy``, starts no document or paragraph,
+    and is followed by a space.
+    """
+    lines = _Lines.of(block)
+    comments = [line for line in lines.comments if not _ABOUT_THE_FILE.match(line)]
+    lines.comments = [_SENTENCE_ID.sub(r"# sent_id = \1-copy", line) for line in comments]
+    last = lines.tokens()[-1].columns
+    last[_MISC] = _without(last[_MISC], {"SpaceAfter"})
+    return lines.joined()
+
+
+def has_graph(block: str) -> bool:
+    """Tell whether lines hold enhanced dependencies or empty nodes, which are not written."""
+    rows = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
+    return any("." in row[_ID] or (row[_ID].isdigit() and row[_GRAPH] != "_") for row in rows)
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A word or a multiword token.
+
+    Attributes:
+        columns: of its line.
+        first, last: the positions of its words, from 0.
+    """
+
+    columns: list[str]
+    first: int
+    last: int
+
+    @property
+    def glued(self) -> bool:
+        """No space follows."""
+        return _GLUED in self.columns[_MISC].split("|")
+
+
+@dataclass
+class _Lines:
+    """The lines of a sentence without its enhanced graph.
+
+    Attributes:
+        comments: before the first word.
+        words: the columns of each word.
+        ranges: multiword tokens, in order.
+    """
+
+    comments: list[str]
+    words: list[list[str]]
+    ranges: list[_Token]
+
+    @classmethod
+    def of(cls, block: str) -> "_Lines":
+        """Split lines into columns."""
+        comments, words, ranges = list[str](), list[list[str]](), list[_Token]()
+        for line in block.split("\n"):
+            columns = line.split("\t")
+            if is_word(line):
+                columns[_GRAPH] = "_"
+                words.append(columns)
+            elif line.startswith("#"):
+                comments.append(line)
+            elif "-" in columns[_ID]:
+                first, last = map(int, columns[_ID].split("-"))
+                ranges.append(_Token(columns, first - 1, last - 1))
+        return cls(comments, words, ranges)
+
+    def joined(self) -> str:
+        """Return the lines, numbered from 1."""
+        before = {token.first: token for token in self.ranges}
+        lines = [*self.comments]
+        for position, columns in enumerate(self.words):
+            if token := before.get(position):
+                number = f"{token.first + 1}-{token.last + 1}"
+                lines.append("\t".join([number, *token.columns[1:]]))
+            lines.append("\t".join([str(position + 1), *columns[1:]]))
+        return "\n".join(lines)
+
+    def tokens(self) -> list[_Token]:
+        """Return multiword tokens, and the words outside them, in order."""
+        before = {token.first: token for token in self.ranges}
+        tokens, position = list[_Token](), 0
+        while position < len(self.words):
+            token = before.get(position) or _Token(self.words[position], position, position)
+            tokens.append(token)
+            position = token.last + 1
+        return tokens
+
+    def gaps(self) -> list[str]:
+        """Return what follows each word: nothing, or blanks as the ``text`` comment has them.
+
+        Inside a multiword token that is a space, which takes effect where the token is left out.
+        """
+        tokens, gaps = self.tokens(), [" "] * len(self.words)
+        text = next((match[1] for line in self.comments if (match := _TEXT.match(line))), "")
+        for token in tokens:
+            form = token.columns[_FORM]
+            rest = text[len(form) :] if text.startswith(form) else ""
+            text = rest.lstrip()
+            blanks = rest[: len(rest) - len(text)]
+            gaps[token.last] = "" if token.glued else blanks or " "
+        return gaps
+
+    def reworded(self, words: Sequence[str]) -> "_Lines":
+        """Return the lines with other forms, as many."""
+        old = [columns[_FORM] for columns in self.words]
+        if list(words) == old:
+            return self
+        gaps = self.gaps()
+        rows = [_changed(columns, form) for columns, form in zip(self.words, words, strict=True)]
+        ranges = list[_Token]()
+        for token in self.ranges:
+            inside = slice(token.first, token.last + 1)
+            if list(words[inside]) == old[inside]:
+                ranges.append(token)
+            elif surface := _surface(token.columns[_FORM], old[inside], words[inside]):
+                ranges.append(replace(token, columns=_changed(token.columns, surface)))
+        return _Lines(self.comments, rows, ranges).respaced(gaps)
+
+    def reordered(self, positions: Sequence[int]) -> "_Lines":
+        """Return the lines of some words, in this order."""
+        positions = list(positions)
+        if positions == list(range(len(self.words))):
+            return self
+        gaps = self.gaps()
+        usual = " " if any(gaps[:-1]) else ""
+        between = [
+            next((gap for gap in gaps[left:right] if gap), "") if left < right else usual
+            for left, right in pairwise(positions)
+        ]
+        ranges = list[_Token]()
+        for token in self.ranges:
+            words = list(range(token.first, token.last + 1))
+            first = positions.index(token.first) if token.first in positions else 0
+            if positions[first : first + len(words)] == words:
+                ranges.append(_Token(token.columns, first, first + len(words) - 1))
+        rows = [self.words[position] for position in positions]
+        return _Lines(self.comments, rows, ranges).respaced([*between, gaps[-1]])
+
+    def respaced(self, gaps: Sequence[str]) -> "_Lines":
+        """Return the lines of a changed sentence with these blanks after its words."""
+        text = ""
+        for token in self.tokens():
+            gap, columns = gaps[token.last], token.columns
+            text += columns[_FORM] + gap
+            gone = _CHARACTER_POSITIONS | (set() if token.glued == (gap == "") else _SPACES)
+            columns[_MISC] = _without(columns[_MISC], gone)
+            if gap == "" and not token.glued:
+                columns[_MISC] = "|".join(filter("_".__ne__, [columns[_MISC], _GLUED]))
+        comments = [line for line in self.comments if not _ABOUT_THE_TEXT.match(line)]
+        written = f"# text = {text.strip()}"
+        comments = [written if _TEXT.match(line) else line for line in comments]
+        return _Lines(comments, self.words, self.ranges)
+
+
+def _surface(surface: str, old: Sequence[str], new: Sequence[str]) -> str:
+    """Return the form of a multiword token with other words; empty where it cannot be told."""
+    if "".join(old) != surface or len("".join(new).split()) != 1:
+        return ""
+    pairs = zip(old, new, strict=True)
+    contracted = all(_apostrophes(before) <= _apostrophes(after) for before, after in pairs)
+    return "".join(new) if contracted else ""
+
+
+def _apostrophes(word: str) -> int:
+    return word.count("'") + word.count("\u2019")
+
+
+def _changed(columns: Sequence[str], form: str) -> list[str]:
+    """Return the columns of a word or multiword token with another form."""
+    columns = list(columns)
+    if columns[_FORM] == form:
+        return columns
+    if columns[_FORM].casefold() != form.casefold():
+        columns[_LEMMA] = columns[_FEATS] = "_"
+    columns[_FORM] = form
+    columns[_MISC] = _only(columns[_MISC], _SPACES | _COREFERENCE)
+    return columns
+
+
+def _only(misc: str, names: set[str]) -> str:
+    """Keep the items of column 10 that have these names."""
+    return "|".join(item for item in misc.split("|") if item.partition("=")[0] in names) or "_"
+
+
+def _without(misc: str, names: set[str]) -> str:
+    """Leave out the items of column 10 that have these names."""
+    return "|".join(item for item in misc.split("|") if item.partition("=")[0] not in names) or "_"
