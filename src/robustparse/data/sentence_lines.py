@@ -8,8 +8,8 @@ A file of edited sentences passes the validator of Universal Dependencies wherev
   words joined (can not, cannot). Otherwise it is left out (French de le, du), as is one whose words
   no longer stand next to each other, or of which one loses its apostrophe (do n't, don't).
 - ``SpaceAfter=No`` and the ``text`` comment follow the words. Words that stood next to each other
-  keep what was between them, a no-break space too. Others get a space, except in sentences that
-  have none.
+  keep what was between them, a no-break space too, and punctuation stays attached to the side where
+  it was. Other words get a space, except in sentences that have none.
 - A changed word loses what describes the old one: lemma and features, unless only its casing
   changes, and in column 10 all but spaces and coreference. A changed sentence loses its
   transliteration, its translations and the positions of its characters.
@@ -192,11 +192,7 @@ class _Lines:
         if positions == list(range(len(self.words))):
             return self
         gaps = self.gaps()
-        usual = " " if any(gaps[:-1]) else ""
-        between = [
-            next((gap for gap in gaps[left:right] if gap), "") if left < right else usual
-            for left, right in pairwise(positions)
-        ]
+        between = [self._gap(gaps, left, right) for left, right in pairwise(positions)]
         ranges = list[_Token]()
         for token in self.ranges:
             words = list(range(token.first, token.last + 1))
@@ -205,6 +201,19 @@ class _Lines:
                 ranges.append(_Token(token.columns, first, first + len(words) - 1))
         rows = [self.words[position] for position in positions]
         return _Lines(self.comments, rows, ranges).respaced([*between, gaps[-1]])
+
+    def _gap(self, gaps: Sequence[str], left: int, right: int) -> str:
+        """Return what is to stand between two words, by what follows each word in the source."""
+        if self._is_mark(right) and right > 0 and gaps[right - 1] == "":
+            return ""
+        if self._is_mark(left) and gaps[left] == "":
+            return ""
+        if left < right:
+            return next((gap for gap in gaps[left:right] if gap), "")
+        return " " if any(gaps[:-1]) else ""
+
+    def _is_mark(self, position: int) -> bool:
+        return not any(character.isalnum() for character in self.words[position][_FORM])
 
     def respaced(self, gaps: Sequence[str]) -> "_Lines":
         """Return the lines of a changed sentence with these blanks after its words."""
