@@ -24,7 +24,7 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 
-HEAD = "parser, decoder, rule, UAS, LAS, words that contradict it".split(", ")
+HEAD = ["parser", "decoder", "rule", "UAS", "LAS", "words that contradict it"]
 DECODERS = {
     **{name: {"decoder": name, "labelled": False} for name in ("greedy", "repair", "eisner")},
     "mst, labelled": {"decoder": "mst", "labelled": True},
@@ -65,12 +65,14 @@ def measured(
             model.vocabulary = replace(model.vocabulary, root_labels=known)
             answers = list(predictions(ModelVictim([model]), examples))
             scores = scores_of(model.task, answers, examples, "none")
-            arcs = [arc for one in answers for arc in zip(one.answer.heads, one.answer.labels)]
+            heads = [head for each in answers for head in each.answer.heads]
+            names = [label for each in answers for label in each.answer.labels]
+            pairs = zip(heads, names, strict=True)
             yield {
                 "decoder": name,
                 "rule": rule,
                 **{score: f"{scores[score]:.2f}" for score in model.task.scores},
-                "contradictions": sum((head == 0) != (label in labels) for head, label in arcs),
+                "contradictions": sum((head == 0) != (label in labels) for head, label in pairs),
             }
 
 
