@@ -37,6 +37,7 @@ _PACKED = {
     b"7z\xbc\xaf\x27\x1c": "7-Zip",
     b"Rar!\x1a\x07": "RAR",
 }
+PACKED = max(map(len, _PACKED))  # bytes that tell whether a file is packed
 _DAMAGED = (
     *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
@@ -78,7 +79,7 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
         InputError: the file is damaged, holds more than `MOST_UNPACKED` bytes or several files, or
             is packed in another way.
     """
-    how = next((name for start, name in _PACKED.items() if content.startswith(start)), None)
+    how = _packed_by(content)
     if how is None:
         return content
     text: bytes
@@ -86,7 +87,8 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
         if how == "gzip":
             text = gzip.GzipFile(fileobj=BytesIO(content)).read(MOST_UNPACKED + 1)
         elif how == "xz":
-            text = lzma.LZMAFile(BytesIO(content)).read(MOST_UNPACKED + 1)
+            with lzma.open(BytesIO(content)) as file:
+                text = file.read(MOST_UNPACKED + 1)
         elif how == "zip":
             with zipfile.ZipFile(BytesIO(content)) as archive:
                 member = archive.open(_only_member(content, path))
@@ -104,6 +106,15 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
         found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
         raise InputError(found, path=path, remedy="divide the file")
     return text
+
+
+def is_packed(content: bytes) -> bool:
+    """Tell by its first bytes, as many as `PACKED`, whether a file is packed in a known way."""
+    return _packed_by(content) is not None
+
+
+def _packed_by(content: bytes) -> str | None:
+    return next((name for start, name in _PACKED.items() if content.startswith(start)), None)
 
 
 def _only_member(content: bytes, path: str | Path) -> str:

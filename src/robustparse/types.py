@@ -120,6 +120,47 @@ class LogicalForm(str):
         return str(self), self.language
 
 
+TableKind = Literal["tsv", "quoted tsv", "csv", "json lines", "json list"]
+ColumnName = str | int
+"""The name of a column of a table, or its number from 0 where columns have no names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the rows of a table have in common.
+
+    Args:
+        kind: how a file of such rows is written.
+        texts: the column of the text; of pairs those of both texts.
+        label: the column of the answer, which predictions may add.
+        delimiter: between the cells of a CSV file.
+        header: the first line of a file of tabs or commas names the columns.
+        raw: of utterances, the columns of the raw text and of the slots, if there are any.
+    """
+
+    kind: TableKind
+    texts: tuple[ColumnName, ...]
+    label: ColumnName
+    delimiter: str = "\t"
+    header: bool = False
+    raw: tuple[ColumnName, ColumnName] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table, from which a writer restores all that no command changes.
+
+    Args:
+        line: where it begins in its file, from 1; in a dataset or Parquet file its number.
+        values: of all its columns, in the order of the file.
+        layout: of its table.
+    """
+
+    line: int
+    values: Mapping[ColumnName, Any]
+    layout: Layout
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A sentence with its gold answer.
@@ -129,15 +170,24 @@ class Example:
         sentence: the words and tags.
         gold: the gold answer; its type is the task's, as `DependencyTree` of a dependency parser,
             `LogicalForm` of a semantic parser or a label (`str`) of a classifier.
-        block: the sentence's lines in its file (comments, ranges and empty nodes
+        block: the sentence's lines in its treebank (comments, ranges and empty nodes
             included), so that a writer can restore what a parse leaves out; empty if made in
             memory.
+        row: the text's row in its table, for the same purpose; None if made in memory.
+        ending: what a file of such examples ends in, as ``.conllx``; empty if made in memory.
     """
 
     id: int
     sentence: Sentence
     gold: Any
     block: str = ""
+    row: Row | None = None
+    ending: str = ""
+
+    @property
+    def line(self) -> int:
+        """The line of a table in which it begins; otherwise its number from 1."""
+        return self.id + 1 if self.row is None else self.row.line
 
 
 @dataclass(frozen=True, slots=True)

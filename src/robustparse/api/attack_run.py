@@ -17,6 +17,7 @@ from robustparse import trust
 from robustparse.api.progress import attack_progress
 from robustparse.api.sources import DataSource, VictimSource
 from robustparse.attacks.attack import PACKING, Attack
+from robustparse.data.columns import columns_of
 from robustparse.devices import gpus
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import Summary, collect_into
@@ -97,16 +98,21 @@ class AttackRun:
         for warning in chain(warnings, task.not_written(examples, self.data.name)):
             print(f"robustparse: {warning}", file=sys.stderr)
         with attack_progress(len(examples), self.recipe.name) as progress:
-            identity = self._identity()
+            identity = self._identity(columns_of(examples))
             return collect_into(self.folder, task, attack, source, examples, identity, progress)
 
-    def _identity(self) -> dict[str, Any]:
-        """Return what tells this run from others; not over how many processes it goes."""
+    def _identity(self, columns: list[str] | None) -> dict[str, Any]:
+        """Return what tells this run from others; not over how many processes it goes.
+
+        Args:
+            columns: names of those that the sentences were read from, if they have any.
+        """
         arguments = self.recipe.settings["init_args"]
         kept = {key: value for key, value in arguments.items() if key not in PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
         used = {"seed": self.seed, **self.victim.settings}
         used |= {"data": self.data.name, **self.data.settings}
+        used |= {} if columns is None else {"columns": columns}
         return {
             "attack": self.recipe.name,
             "victims": self.victim.names,

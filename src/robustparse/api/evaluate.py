@@ -25,7 +25,8 @@ def read(
         path: the file.
         task: says of what kind its answers are: a name, or a model's ``task``.
         max_length: longest allowed sentence in words; None allows any.
-        columns: for texts in JSON lines or datasets, the columns of text and answer.
+        columns: for texts in tables, the names of the columns of text and answer, where these have
+            other names than usual.
 
     Raises:
         InputError: names file and line of what cannot be used.

@@ -16,6 +16,7 @@ import torch
 from robustparse.api.inputs import Paths, as_list, digest, load_models
 from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.attacks.attack import Attack
+from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.errors import InputError, check_least, check_seed
@@ -125,6 +126,13 @@ VictimSource = Checkpoints | NamedVictim | GivenVictim
 """Its properties are what ``run.json`` says of the victim; ``open`` returns it on a device."""
 
 
+def known_to(victim: object) -> Known:
+    """Return what a victim tells of tables: its labels, and the columns of its training data."""
+    if isinstance(victim, ModelVictim):
+        return Known(victim.model.data_columns, victim.model.vocabulary.labels)
+    return Known(labels=getattr(victim, "labels", None))
+
+
 def command_source(
     checkpoint: Paths | None,
     part: dict[str, Any] | None,
@@ -170,17 +178,20 @@ class DataFile:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Limit, fraction, columns and tagger."""
-        given = {"columns": self.columns, "tagger": self.tagger}
-        named = {key: value for key, value in given.items() if value is not None}
-        return {"limit": self.limit, "fraction": self.fraction, **named, "fraction_of": self.unit}
+        """Limit, fraction and tagger."""
+        tagger = {} if self.tagger is None else {"tagger": self.tagger}
+        return {"limit": self.limit, "fraction": self.fraction, **tagger, "fraction_of": self.unit}
 
     def digest(self) -> str:
         """SHA-256 of the file."""
         return digest(self.name)
 
-    def read(self, task: Task) -> list[Example]:
+    def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008
         """Return the sentences, as a task reads them.
+
+        Args:
+            task: of their gold answers.
+            known: what is known of the file before it is read.
 
         Raises:
             InputError: the file cannot be used, or a number is out of range.
@@ -197,7 +208,11 @@ class DataFile:
         else:
             check_ending(self.name, task)
             whole = task.read(
-                self.name, self.max_length, limit="--max_length", columns=self.columns
+                self.name,
+                self.max_length,
+                limit="--max_length",
+                columns=self.columns,
+                known=known,
             )
         lengths = [len(example.sentence) for example in whole]
         kept = draw_fraction(lengths, self.fraction, self.unit, self.seed)
@@ -210,7 +225,7 @@ class DataFile:
             InputError: see `read` and `tagger_named`; or the victim cannot read a sentence, or its
                 words cannot be counted.
         """
-        examples = self.read(victim.task)
+        examples = self.read(victim.task, known_to(victim))
         if self.tagger is not None:
             examples = with_tags(examples, victim.task, tagger_named(self.tagger))
         victim.task.check(examples, self.name, victim.check, punctuation)

@@ -62,8 +62,8 @@ def attack(
         mean: what the models of an ensemble average: probabilities, or logits, which amounts to
             the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
-        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
-            '[review, stars]'.
+        columns: for texts in tables, the names of the columns of text and answer, such as
+            '[review, stars]'; by default those of the model's training data, or usual names.
         tagger: gives tags to sentences without any, such as texts: nltk, spacy or stanza, with a
             model after a colon (spacy:en_core_web_md). Utterances are tagged by their raw text.
         recipe, victim_settings: what the attack and the victim were made of, which a command knows.

@@ -8,7 +8,7 @@ attack runs in a folder next to the copies, where it resumes after a stop.
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, draw_fraction
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import Summary
-from robustparse.evaluation.lines import EXAMPLES, each_line
+from robustparse.evaluation.lines import EXAMPLES, each_line, read_adversarial
 from robustparse.evaluation.perturbed import Copy, perturbed
 from robustparse.files import write_text, written
 from robustparse.metrics import percent
@@ -74,7 +74,8 @@ def augment(
     Args:
         data: a data file, or ``sample`` for the embedded training sentences.
         out: file of the copies, in the data's format and with its gold answers; a summary goes
-            into a .json file next to it, an attack into an .attack folder.
+            into a .json file next to it (.summary.json if the copies are one), an attack into an
+            .attack folder.
         attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
         checkpoint: the model to attack: a path; several paths make one ensemble.
         operations: operations to perturb with instead of an attack, such as ``typos,casing``; one
@@ -105,8 +106,8 @@ def augment(
         mean: what the models of an ensemble average: probabilities, or logits, which amounts to
             the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
-        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
-            '[review, stars]'.
+        columns: for texts in tables, the names of the columns of text and answer, such as
+            '[review, stars]'; by default those of the model's training data, or usual names.
         tagger: for an attack only, gives tags to sentences without any, such as texts: nltk,
             spacy or stanza, with a model after a colon (spacy:en_core_web_md). Utterances are
             tagged by their raw text.
@@ -225,15 +226,15 @@ def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
 def _write_attacked(out: Path, run: AttackRun, attack: Attack, file: DataFile, keep: Keep) -> None:
     """Attack, and write the copies, in the process that writes for all."""
     if summary := attacked(run, attack):
-        _write_report(out, file, keep, summary, _attacked(summary, run.folder, file, keep))
+        _write_report(out, file, keep, summary, _attacked(summary, run.folder, keep))
 
 
-def _attacked(summary: Summary, folder: Path, file: DataFile, keep: Keep) -> Copies:
+def _attacked(summary: Summary, folder: Path, keep: Keep) -> Copies:
     """Yield copies that an attack changed, or all."""
     task = named(summary["task"], summary.get("language"))
-    path = folder / f"adversarial{task.ending(file.name)}"
-    adversarial = task.read(path, columns=file.columns)
-    for line, copy in zip(each_line(folder / EXAMPLES), adversarial, strict=True):
+    for line, copy in zip(
+        each_line(folder / EXAMPLES), read_adversarial(folder, task), strict=True
+    ):
         if line["edited"] or keep == "all":
             yield copy, line["tokens"], bool(line["edited"])
 
@@ -244,16 +245,25 @@ def _write_report(
     """Write the copies, and how they were made into the .json file next to them."""
     task = named(made["task"])
     counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
-    with written(out) as copied:
+
+    def counted() -> Iterator[tuple[Example, Sequence[str]]]:
         for copy, original, changed in copies:
             copy = task.as_copy(copy)
-            copied.write(task.pair(copy, original) if keep == "pairs" else task.write(copy))
             counts["n_copies"] += 1
             counts["n_copied_words"] += len(copy.sentence)
             counts["n_changed"] += changed
+            yield copy, original
+
+    with written(out) as file_of_copies:
+        if keep == "pairs":
+            file_of_copies.writelines(task.pairs_file(counted()))
+        else:
+            new = ((copy, copy.sentence.words, None) for copy, _ in counted())
+            file_of_copies.writelines(task.file(new))
     drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
     report = {**made, **drawn, **counts}
-    write_text(out.with_suffix(".json"), json.dumps(report, indent=2) + "\n")
+    beside = ".summary.json" if out.suffix == ".json" else ".json"
+    write_text(out.with_suffix(beside), json.dumps(report, indent=2) + "\n")
     terminal().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
 
 
@@ -271,7 +281,7 @@ def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Fractio
 def _check_out(out: Path, data: str, task: Task) -> None:
     """Refuse a name of another format, and the data's own."""
     expected = task.ending(data)
-    if task.ending(out) != expected or out.suffix not in {expected, Path(data).suffix} - {""}:
+    if out.suffix.lower() != expected:
         raise InputError(
             f"the copies are in the format of {data}",
             path=out,

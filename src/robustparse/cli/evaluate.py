@@ -24,7 +24,7 @@ from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
-from robustparse.tasks.task import MOST_LISTED
+from robustparse.tasks.task import MOST_LISTED, ending_for
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
 
@@ -70,8 +70,8 @@ def evaluate(
         mean: what the models of an ensemble average: probabilities, or logits, which amounts to
             the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
-        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
-            '[review, stars]'.
+        columns: for texts in tables, the names of the columns of text and answer, such as
+            '[review, stars]'; by default those of the model's training data, or usual names.
         perturbed: score the data under each of these operations too, such as ``typos,final_stop``;
             or a folder of perturbed texts, as in ``--perturbed_files``.
         perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with
@@ -95,7 +95,7 @@ def evaluate(
     reworded = {} if pairs is None else pairs_report(opened, pairs)
     if folder is not None:
         _warn(task.not_written(examples, data))
-        write_answers(folder / f"predictions{task.ending(data)}", task, examples, answers)
+        write_answers(folder / f"predictions{ending_for(task, examples)}", task, examples, answers)
         about = {"task": task.name, "checkpoints": names, "data": data, "punctuation": punctuation}
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
         more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}

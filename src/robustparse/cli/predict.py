@@ -1,7 +1,7 @@
 """``robustparse predict``: a checkpoint's answers on a file or on standard input.
 
-The input is read, answered and written piece by piece, so that memory does not grow with it. The
-other sentences of a piece change no answer.
+Raw text and treebanks are read, answered and written piece by piece, so that memory does not grow
+with them; a table is read as a whole. The other sentences of a piece change no answer.
 """
 
 import os
@@ -9,28 +9,32 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, TextIO
 
 from robustparse.api.inputs import Paths, as_list
-from robustparse.api.sources import Checkpoints
+from robustparse.api.sources import Checkpoints, known_to
 from robustparse.api.tables import terminal
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.given import examples_of
+from robustparse.data.tables import is_dataset
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions
-from robustparse.files import read_text, writing, written
+from robustparse.files import PACKED, is_packed, plain_name, read_bytes, read_text, writing, written
 from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
+from robustparse.tasks.task import Written
 from robustparse.types import Example, Sentence
 
 STANDARD = "-"  # input or output
 RAW = "txt"
 READER_GONE = 141  # the exit status of a program that SIGPIPE ends
-PIECE = 1 << 20  # bytes that are read at once
+PIECE = 1 << 20  # bytes of raw text or of a treebank that are read at once
+ROWS = 10_000  # of a table that are answered at once
 
 
 def predict(
@@ -51,8 +55,8 @@ def predict(
     Args:
         checkpoint: the model: a path; several paths make one ensemble.
         data: raw text with a sentence a line, whose words are divided by blanks, to a classifier of
-            pairs a premise, a tab and a hypothesis; or a file in the format of the model's task,
-            whose answers are not looked at; ``-`` is standard input.
+            pairs a premise, a tab and a hypothesis; or a file or dataset in a format of the model's
+            task, whose answers are not looked at and may be missing; ``-`` is standard input.
         out: the file to write; ``-`` is standard output. It has the format of the data; answers on
             raw text have that of the model's task.
         format: of the data: what a file's name would end in, ``txt`` for raw text. By default what
@@ -65,29 +69,37 @@ def predict(
         mean: what the models of an ensemble average: probabilities, or logits, which amounts to
             the geometric mean of their probabilities.
         max_length: words in the longest allowed sentence; a longer one is an error.
-        columns: for texts in JSON lines or datasets, the columns of text and answer, such as
-            '[review, stars]'.
+        columns: for texts in tables, the names of the columns of text and answer, such as
+            '[review, stars]'; by default those of the model's training data, or usual names.
     """
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
     victim = Checkpoints(as_list(checkpoint), decoder, beam, precision, mean).open(device)
-    task, name = victim.task, "standard input" if data == STANDARD else data
-    ending = (format or Path(data).suffix).lstrip(".").lower() or RAW
+    name = "standard input" if data == STANDARD else data
+    ending = (format or _ending_of(data)).lstrip(".").lower() or RAW
     warned: set[str] = set()
     count = 0
-    with (
-        _standard_output() if out == STANDARD else written(Path(out)) as file,
-        _opened(data) as source,
-    ):
-        pieces = _pieces(_lines(source, name), ending != RAW and task.multiline)
-        for examples in _read(pieces, name, ending, victim, max_length, columns):
+
+    def answered(pieces: Iterable[list[Example]]) -> Iterator[Written]:
+        nonlocal count
+        for examples in pieces:
             warnings = victim.model.warnings(examples, name, gold=False)
-            for warning in chain(warnings, task.not_written(examples, name)):
+            for warning in chain(warnings, victim.task.not_written(examples, name)):
                 if warning not in warned:
                     warned.add(warning)
                     print(f"robustparse: {warning}", file=sys.stderr)
-            file.writelines(_answered(victim, examples))
+            yield from _answered(victim, examples)
             count += len(examples)
+
+    with _standard_output() if out == STANDARD else written(Path(out)) as file:
+        if is_dataset(data) or (ending != RAW and not victim.task.multiline):
+            pieces = _rows(data, name, ending, victim, max_length, columns)
+        else:
+            if columns is not None:
+                found = "are named, and only those of tables have names"
+                raise InputError(found, path=name, key="--columns", remedy="leave them out")
+            pieces = _texts(data, name, ending, victim, max_length)
+        file.writelines(victim.task.file(answered(pieces)))
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 
@@ -113,39 +125,66 @@ def _standard_output() -> Iterator[TextIO]:
         ) from None
 
 
-def _read(
-    pieces: Iterable[tuple[int, bytes]],
+def _rows(
+    data: str,
     name: str,
     ending: str,
     victim: ModelVictim,
     max_length: int,
     columns: list[str] | None,
 ) -> Iterator[list[Example]]:
-    """Yield the examples of each piece, all of which the model can read."""
+    """Yield the examples of a table, which is read as a whole, in pieces."""
     task = victim.task
-    with TemporaryDirectory() as folder:
-        piece = Path(folder) / f"piece.{ending}"
+    with TemporaryDirectory() as folder, _named(name, 0):
+        path = Path(data)
+        if not is_dataset(data) and (data == STANDARD or ending != _ending_of(data)):
+            with _opened(data) as source:
+                path = _copy(Path(folder), ending, b"".join(_lines(source, name)))
+        known = known_to(victim)
+        examples = task.read(path, max_length, False, "--max_length", columns, known)
+        task.check(examples, name, victim.check)
+    for first in range(0, len(examples), ROWS):
+        yield examples[first : first + ROWS]
+
+
+def _texts(
+    data: str, name: str, ending: str, victim: ModelVictim, max_length: int
+) -> Iterator[list[Example]]:
+    """Yield the examples of each piece of raw text or of a treebank."""
+    task = victim.task
+    with TemporaryDirectory() as folder, _opened(data) as source:
+        pieces = _pieces(_lines(source, name), ending != RAW and task.multiline)
         for first, content in pieces:
-            with writing(piece, "it is to hold a piece of the data", "make room there"):
-                piece.write_bytes(content)
+            piece = _copy(Path(folder), ending, content)
             with _named(name, first):
                 if ending == RAW:
                     examples = _raw(piece, max_length, victim.model.reads_pairs)
                     victim.check(examples)
                 else:
-                    examples = task.read(piece, max_length, False, "--max_length", columns)
+                    examples = task.read(piece, max_length, False, "--max_length")
                     task.check(examples, piece, victim.check)
             yield examples
 
 
-def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[str]:
-    """Yield examples with their answers as lines of a file, in their order."""
+def _copy(folder: Path, ending: str, content: bytes) -> Path:
+    piece = folder / f"piece.{ending}"
+    with writing(piece, "it is to hold a piece of the data", "make room there"):
+        piece.write_bytes(content)
+    return piece
+
+
+def _ending_of(data: str) -> str:
+    return Path(plain_name(data)).suffix.lstrip(".").lower()
+
+
+def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[Written]:
+    """Yield examples with their answers, in their order."""
     answers = {each.id: each.answer for each in predictions(victim, examples, checked=False)}
     for example in examples:
-        if example.block:
-            yield victim.task.write(example, answer=answers[example.id])
+        if example.block or example.row:
+            yield example, None, answers[example.id]
         else:
-            yield victim.task.write(replace(example, gold=answers[example.id]))
+            yield replace(example, gold=answers[example.id]), None, None
 
 
 def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
@@ -215,7 +254,7 @@ def _pieces(source: Iterable[bytes], multiline: bool) -> Iterator[tuple[int, byt
 
 
 def _opened(data: str) -> BinaryIO:
-    """Open a file, or give standard input.
+    """Open a file, packed or not, or give standard input.
 
     Raises:
         InputError: it cannot be read.
@@ -223,6 +262,9 @@ def _opened(data: str) -> BinaryIO:
     if data == STANDARD:
         return sys.stdin.buffer
     try:
+        with Path(data).open("rb") as file:
+            if is_packed(file.read(PACKED)):
+                return BytesIO(read_bytes(Path(data)))
         return Path(data).open("rb")
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)

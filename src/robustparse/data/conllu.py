@@ -9,13 +9,12 @@ words of the parse: they stay in the block of lines that goes with each example,
 `sentence_lines` edits. Written lines end in LF, and one empty line follows each sentence.
 """
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robustparse.errors import InputError
-from robustparse.files import read_text, written
+from robustparse.files import plain_name, read_text, written
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -91,7 +90,7 @@ def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
 
 def is_conllx(path: str | Path) -> bool:
     """Tell by its name whether a file is CoNLL-X."""
-    return Path(path).suffix.lower() in (".conllx", ".conll")
+    return Path(plain_name(path)).suffix.lower() in (".conllx", ".conll")
 
 
 def is_word(line: str) -> bool:
@@ -111,7 +110,8 @@ def _example(index: int, path: Path, start: int, block: list[str], parsed: bool)
     )
     text = "\n".join(_kept(path, block))
     sentence = Sentence(forms, _tags(upos), _tags(xpos))
-    return Example(index, sentence, DependencyTree(tuple(heads), labels), text)
+    tree = DependencyTree(tuple(heads), labels)
+    return Example(index, sentence, tree, text, ending=file_ending(path))
 
 
 def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[str]]:
@@ -327,7 +327,11 @@ def find_split(folder: str | Path, split: str) -> Path:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, expected=f"one with *-{split}.conllu in it")
-    found = sorted(name for name in os.listdir(folder) if re.search(rf"{split}\.conll[ux]?$", name))
+    found = sorted(
+        path.name
+        for path in folder.iterdir()
+        if re.search(rf"{split}\.conll[ux]?$", plain_name(path))
+    )
     if len(found) != 1:
         raise InputError(
             f"{len(found)} files end in {split}.conllu ({', '.join(found) or 'none'})",

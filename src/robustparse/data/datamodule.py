@@ -14,6 +14,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 from torch import nn
 
+from robustparse.data.columns import columns_of
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
 from robustparse.data.vocab import Vocabulary
@@ -209,6 +210,7 @@ class DataModule(pl.LightningDataModule, ABC):
     def train_dataloader(self) -> TrainingLoader:
         """Return global batches of fixed content, this process's share."""
         examples = self._read("train")
+        self._model.data_columns = columns_of(examples)
         self._model.trained_on = _digest(
             (one.sentence.words, one.sentence.context, one.gold) for one in examples
         )

@@ -1,40 +1,47 @@
-"""Files of labelled texts, or of pairs of texts: one line a text, blanks separate words.
+"""Labelled texts, or pairs of texts, from tables of any kind: a row a text, blanks separate words.
 
-``text TAB label`` or ``premise TAB hypothesis TAB label`` without a header; JSON lines with columns
-of any name; or a dataset of the ``datasets`` library, saved in a folder (``FOLDER/SPLIT``) or on
-the hub (``datasets:NAME:SPLIT``). Every text is checked, and every error names file and line, or in
-a dataset the row, from 1. The premise of a pair is the context of its hypothesis, the text.
+Every text is checked, and every error names the file and the line. The premise of a pair is the
+context of its hypothesis, the text. Rows without an agreed label are not trained on or scored.
 """
 
-import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from robustparse.errors import InputError, located, optional_library, reason
-from robustparse.files import decode_json, read_lines
-from robustparse.types import Example, Sentence
+from robustparse.data.columns import (
+    NAME_THEM,
+    NO_LABEL,
+    Format,
+    Known,
+    Rows,
+    check_columns,
+    choose,
+    is_label_header,
+    label_text,
+    tell,
+)
+from robustparse.data.tables import ENDINGS, HUB, ending_of, is_dataset, read_table, without_raw
+from robustparse.errors import InputError, located
+from robustparse.files import plain_name
+from robustparse.types import ColumnName, Example, Layout, Row, Sentence
 
-COLUMNS, PAIR = ("text", "label"), ("premise", "hypothesis", "label")
-HUB = "datasets:"
-# What GLUE and others write above the columns.
-_HEADERS = (
-    *(COLUMNS, PAIR, PAIR[:2], ("sentence", "label")),
-    *(("sentence1", "sentence2", "label"), ("sentence1", "sentence2")),
+TEXTS = Format(
+    pairs=(
+        *(("premise", "hypothesis"), ("sentence1", "sentence2")),
+        *(("question1", "question2"), ("question", "sentence")),
+    ),
+    texts=("text", "sentence"),
+    labels=("label", "gold_label"),
+    widths={
+        2: "a text and a label, tabs between them",
+        3: "a premise, a hypothesis and a label, tabs between them",
+    },
+    is_header=is_label_header,
 )
 
-
-class Row(NamedTuple):
-    """A text of a file, its label or None, and the line that it can be written back as.
-
-    The context is the first text of a pair, whose second one is the text.
-    """
-
-    text: object
-    label: object
-    block: str
-    context: object = None
+_CLASS = 0.1  # fraction of rows from which on -1 is a class next to 0 and 1
 
 
 def read_texts(
@@ -43,207 +50,152 @@ def read_texts(
     max_length: int | None = None,
     labelled: bool = True,
     limit: str = "max_length",
+    known: Known = Known(),  # noqa: B008 - it is frozen
 ) -> list[Example]:
-    """Read the texts of a file; see the module's docstring.
+    """Read the texts of a table; ids count all its rows from 0.
 
     Args:
-        path: JSON lines if it ends in ``.jsonl`` or ``.json``, a dataset if it is a folder or
-            begins with ``datasets:``, otherwise lines of text, tab and label, or of pairs.
-        columns: where a row's columns have names, those of the text and of the label; of a pair
-            those of both texts and of the label.
+        path: of any kind that `read_table` reads.
+        columns: the names of the columns of the text and of the label; of a pair those of both
+            texts and of the label. By default `choose` finds them.
         max_length: longest allowed text in words, of a pair each of them; None allows any.
-        labelled: every text has a label; otherwise one may have none, and its gold answer is "".
+        labelled: rows without a label are left out; otherwise their gold answer is "".
         limit: the setting by which a user raises ``max_length``, for the message.
+        known: what is known of the file before it is read.
 
     Raises:
         InputError: the file or a row of it cannot be used.
     """
     path = Path(path)
-    names = _checked(columns)
-    if is_dataset(path):
-        rows = _dataset_rows(path, names)
-    elif ending_of(path) == ".jsonl":
-        rows = _json_rows(path, names, labelled)
-    elif names not in (None, COLUMNS, PAIR):
-        raise InputError(
-            f"{[*(names or ())]}, and the columns of {path.name} have no names",
-            path=path,
-            key="columns",
-            remedy="leave it out: text, tab, label; or convert the file to JSON lines",
-        )
-    else:
-        rows = _tab_rows(path)
-    return examples_of_rows(rows, path, max_length, labelled, limit)
-
-
-def examples_of_rows(
-    rows: Iterable[Row], path: Path, max_length: int | None, labelled: bool, limit: str
-) -> list[Example]:
-    """Return the examples of a file's rows; for arguments and errors see `read_texts`."""
-    examples = []
-    for line, row in enumerate(rows, start=1):
+    check_columns(columns, TEXTS)
+    rows = choose(read_table(path), columns, known, TEXTS, labelled)
+    none, ending = _without_label(path, rows, known), ending_of(path)
+    examples, left_out = [], []
+    for index, (line, values) in enumerate(rows.rows):
         with located(path, line):
-            example = _example(line - 1, row, labelled)
-            _check_length(example.sentence, max_length, limit)
-        examples.append(example)
+            sentence = _sentence(values, rows.layout)
+            label = _label(values, rows.layout, labelled)
+            if labelled and label in none:
+                left_out.append(line)
+                continue
+            check_length(sentence, max_length, limit)
+        row, label = Row(line, values, rows.layout), "" if label in none else label
+        examples.append(Example(index, sentence, label, row=row, ending=ending))
+    if rows.positional:
+        _check_positions(path, rows, known, labelled)
     if not examples:
-        raise InputError("the file holds no text", path=path)
+        expected = "labels other than empty ones, - and -1"
+        raise InputError("no row has a label", path=path, line=left_out[0], expected=expected)
+    if left_out:
+        tell(
+            f"{path}: {len(left_out)} of {len(rows.rows)} rows have no label and are left out, the "
+            f"first in line {left_out[0]}"
+        )
     return examples
 
 
-def is_dataset(path: Path) -> bool:
-    """Tell whether a path names a dataset of the ``datasets`` library."""
-    saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
-    return saved or str(path).startswith(HUB)
-
-
-def ending_of(path: str | Path) -> str:
-    """Return the ending of files made from this one: ``.jsonl``, or ``.tsv``."""
-    named = Path(path).suffix.lower() in (".jsonl", ".json") or is_dataset(Path(path))
-    return ".jsonl" if named else ".tsv"
-
-
-def line_of(example: Example, words: Sequence[str] | None, label: str | None) -> str:
-    """Return an example as a line of its file's format, with other words and another label."""
-    text = " ".join(example.sentence.words if words is None else words)
-    columns = [text, example.gold if label is None else label]
-    if example.sentence.context:
-        columns.insert(0, " ".join(example.sentence.context))
-    if not example.block or "\t" in example.block:  # JSON escapes tabs
-        return "\t".join(columns)
-    row = json.loads(example.block)
-    row |= dict(zip(row, columns, strict=False))  # the columns of its texts and label come first
-    return json.dumps(row, ensure_ascii=False)
-
-
-def _checked(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    if columns is None:
-        return None
-    if not 2 <= len(columns) <= 3 or len(set(columns)) != len(columns):
-        expected = "the column of the text, or of both texts, and of the label"
-        raise InputError(f"got {list(columns)}", key="columns", expected=expected)
-    return tuple(columns)
-
-
-def _usual(found: Collection[str]) -> tuple[str, ...]:
-    """Return the names that columns have where the user gives none; half a pair is a pair."""
-    texts = {*PAIR[:2]}.intersection(found)
-    return PAIR if len(texts) == 2 or (texts and COLUMNS[0] not in found) else COLUMNS
-
-
-def _row(values: Sequence[object], block: str) -> Row:
-    """Return a row of a text or two, and their label; a context of None would be no pair."""
-    *context, text, label = values
-    return Row(text, label, block, *("" if one is None else one for one in context))
-
-
-def _tab_rows(path: Path) -> Iterator[Row]:
-    width = 0  # of the first line: 3 in a file of pairs
-    for number, line in read_lines(path):
-        columns = line.split("\t")
-        width = width or max(2, len(columns))
-        if not (len(columns) == 3 if width == 3 else len(columns) <= 2):
-            raise _other_width(line, width, path, number)
-        if number == 1 and tuple(columns) in _HEADERS:
-            found, remedy = f"a header, {line!r}", "remove line 1"
-            raise InputError(found, path=path, line=1, expected="a text", remedy=remedy)
-        given = columns if len(columns) > 1 else [line, None]
-        yield _row(given, "\t".join(column or "" for column in given))
-
-
-def _other_width(line: str, width: int, path: Path, number: int) -> InputError:
-    what = "a premise, a hypothesis and a label" if width == 3 else "a text and a label"
-    columns = line.count("\t") + 1
-    found, remedy = f"{columns} columns in {line[:60]!r}", None
-    if width == 3 and columns < 3:
-        found += ", a pair without its second text or its label"
-    elif width == 2 and columns == 3:
-        remedy = "if the file holds pairs, give line 1 its second text"
-    before = ", as in the lines before" if number > 1 else ""
-    expected = f"{what}, tabs between them{before}"
-    return InputError(found, path=path, line=number, expected=expected, remedy=remedy)
-
-
-def _json_rows(path: Path, names: tuple[str, ...] | None, labelled: bool) -> Iterator[Row]:
-    for number, line in read_lines(path):
-        found = decode_json(line, dict, path=path, line=number)
-        names = names or _usual(found)
-        for name in names if labelled else names[:-1]:
-            if name not in found:
-                raise _no_column(name, names, found, path, number)
-        values = [found.pop(name, None) for name in names]
-        row = {**dict(zip(names, values, strict=True)), **found}
-        yield _row(values, json.dumps(row, ensure_ascii=False))
-
-
-def _dataset_rows(path: Path, names: tuple[str, ...] | None) -> Iterator[Row]:
-    library = optional_library(
-        "datasets", str(path), "install it: pip install 'robustparse[datasets]'"
-    )
-    try:
-        if str(path).startswith(HUB):
-            name, _, split = str(path).removeprefix(HUB).rpartition(":")
-            data = library.load_dataset(name, split=split)
-        else:
-            data = library.load_from_disk(str(path))
-    except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"not a dataset ({reason(error)})", path=path) from None
-    if not isinstance(data, library.Dataset):
-        splits = ", ".join(data)
-        raise InputError(f"holds the splits {splits}", path=path, remedy=f"name one: {path}/SPLIT")
-    columns = names or _usual(data.column_names)
-    for name in columns:
-        if name not in data.column_names:
-            raise _no_column(name, columns, data.column_names, path)
-    labels = getattr(data.features[columns[-1]], "names", None)  # of a ClassLabel: values are ids
-    for row in data.select_columns([*columns]):
-        values = [row[name] for name in columns]
-        if labels is not None and isinstance(value := values[-1], int):
-            values[-1] = labels[value] if value >= 0 else None
-        yield _row(values, json.dumps(dict(zip(columns, values, strict=True))))
-
-
-def _no_column(
-    name: str, names: Sequence[str], there: Collection[str], path: Path, line: int | None = None
-) -> InputError:
-    found, columns, such = f"no column {name!r}", "text and label", "[review, stars]"
-    if len(names) == 3 and names[0] in there:
-        columns, such = "both texts and of the label", "[sentence1, sentence2, label]"
-        if name == names[1]:
-            found += ": a pair without its second text"
-    return InputError(
-        found,
-        path=path,
-        line=line,
-        expected=f"one of {', '.join(there)}",
-        remedy=f"name the columns of {columns} with --columns, such as '{such}' "
-        "(data.init_args.columns of a configuration)",
-    )
-
-
-def _example(index: int, row: Row, labelled: bool) -> Example:
-    if row.context is None:
-        sentence = Sentence(_words(row.text, "text"))
+def count_labels(path: str | Path, columns: Sequence[str] | None = None) -> Counter[str]:
+    """Count the labels of a file, its first row apart, which may be a header."""
+    table = read_table(path)
+    if table.named:
+        rows = choose(table, columns, Known(), TEXTS, True)
+        labels = [label_text(values[rows.layout.label]) for _, values in rows.rows]
     else:
-        context = _words(row.context, "first text")
-        sentence = Sentence(_words(row.text, "second text"), context=context)
-    known = isinstance(row.label, str | int) and (label := str(row.label).strip())
-    if not known and not labelled:
-        return Example(index, sentence, "", row.block)
-    if not known:
-        found = "no label" if row.label in (None, "") else f"the label is {row.label!r:.40}"
-        raise InputError(found, expected="a text and its label")
-    return Example(index, sentence, label, row.block)
+        labels = [label_text(next(reversed(values.values()))) for _, values in table.rows[1:]]
+    return Counter(filter(None, labels))
 
 
-def _words(text: object, what: str) -> tuple[str, ...]:
-    if isinstance(text, str) and (words := tuple(text.split())):
-        return words
-    found = f"an empty {what}" if text in (None, "") else f"the {what} is {text!r:.40}"
-    raise InputError(found, expected="words, separated by blanks")
+def _sentence(values: Mapping[ColumnName, Any], layout: Layout) -> Sentence:
+    if len(layout.texts) == 1:
+        return Sentence(words_of(values[layout.texts[0]], "text"))
+    context = words_of(values[layout.texts[0]], "first text")
+    return Sentence(words_of(values[layout.texts[1]], "second text"), context=context)
 
 
-def _check_length(sentence: Sentence, most: int | None, limit: str) -> None:
+def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> str:
+    value = values.get(layout.label)
+    found = "" if layout.label in values or not labelled else "no label"
+    if not found and (isinstance(value, str | int) or not (label := label_text(value))):
+        return label_text(value)
+    if not labelled:
+        return ""
+    found = found or f"the label is {value!r:.40}"
+    raise InputError(found, expected="a text and its label")
+
+
+def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> None:
+    """Refuse columns of no names that are not what their position says.
+
+    Raises:
+        InputError: the texts are running numbers, or shorter than the labels; or where labels may
+            be missing, a file holds different values in their place, none of them a label.
+    """
+    layout, (line, first) = rows.layout, rows.rows[0]
+    texts = [label_text(values[layout.texts[0]]) for _, values in rows.rows]
+    labels = [label_text(values.get(layout.label)) for _, values in rows.rows]
+    several = len(rows.rows) > 1
+    found = ""
+    if several and len(set(texts)) == len(texts) and all(map(str.isdecimal, texts)):
+        found = f"a number in the place of the text, {texts[0]!r}, as in all lines"
+    elif _count_words(labels) > _count_words(label_text(v[layout.texts[-1]]) for _, v in rows.rows):
+        found = f"a text in the place of the label, {labels[0]!r:.60}: labels are longer than texts"
+    elif (
+        not labelled
+        and several
+        and known.labels is not None
+        and len(set(labels)) == len(labels)
+        and not {*known.labels, ""}.intersection(labels)
+    ):
+        found = f"{labels[0]!r:.60} in the place of the label, and no line has one of the model's"
+    if found:
+        expected = f"{len(first)} columns as {TEXTS.widths.get(len(first), 'a text')}"
+        remedy = f"give line 1 the names of the columns, and {NAME_THEM}"
+        raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
+
+
+def _count_words(texts: Iterable[str]) -> int:
+    return sum(len(text.split()) for text in texts)
+
+
+def _without_label(path: Path, rows: Rows, known: Known) -> set[str]:
+    """Return what stands in the place of labels where there is none.
+
+    ``-`` and ``-1`` do, unless they are classes: of a model that answers so; ``-`` next to other
+    signs, as in ``+`` and ``-``; ``-1`` next to ``1`` without ``0``, or next to other negative
+    numbers; and next to ``0`` and ``1`` where at least a tenth of the rows have it.
+    """
+    labels = Counter(label_text(values.get(rows.layout.label)) for _, values in rows.rows)
+    present = {marker for marker in NO_LABEL if marker in labels}
+    if not present:
+        return {""}
+    if known.labels is not None:
+        return {"", *(present - {*known.labels})}
+    labels.update(known.elsewhere())
+    others = {label for label in labels if label and label not in NO_LABEL}
+    if all(len(label) == 1 and not label.isalpha() for label in others) and others:
+        present.discard("-")
+    if "-1" in present and _minus_one_is_a_class(labels, others):
+        present.discard("-1")
+        share = labels["-1"] / labels.total()
+        tell(f"{path}: -1 is taken for a label like others: {share:.0%} of the rows have it")
+    return {"", *present}
+
+
+def _minus_one_is_a_class(labels: Mapping[str, int], others: set[str]) -> bool:
+    if not others or not all(re.fullmatch(r"[+-]?\d+", label) for label in others):
+        return False
+    numbers = {int(label) for label in others}
+    if min(numbers) < 0 or 0 not in numbers:
+        return max(numbers) <= 1 or min(numbers) < 0
+    return max(numbers) <= 1 and labels["-1"] >= _CLASS * sum(labels.values())
+
+
+def check_length(sentence: Sentence, most: int | None, limit: str) -> None:
+    """Refuse a text, or a text of a pair, of more words than ``most``.
+
+    Raises:
+        InputError: says which text, and how to raise the limit.
+    """
     second = "second text" if sentence.context else "text"
     for what, words in (("first text", sentence.context), (second, sentence.words)):
         if most is not None and len(words) > most:
@@ -253,13 +205,50 @@ def _check_length(sentence: Sentence, most: int | None, limit: str) -> None:
             )
 
 
+def words_of(text: object, what: str) -> tuple[str, ...]:
+    """Return the words of a cell.
+
+    Raises:
+        InputError: it holds none, or no text.
+    """
+    if isinstance(text, str) and (words := tuple(text.split())):
+        return words
+    found = f"an empty {what}" if text in (None, "") else f"the {what} is {text!r:.40}"
+    raise InputError(found, expected="words, separated by blanks")
+
+
+def changed_row(example: Example, words: Sequence[str] | None, answer: str | None) -> Row:
+    """Return the row of an example with its words or others, and with another answer.
+
+    All else stays as it is, but a raw text that other words were made of is left out. An example
+    that was made in memory becomes a row of tabs.
+    """
+    new = tuple(example.sentence.words if words is None else words)
+    label = str(example.gold) if answer is None else answer
+    if (row := example.row) is None:
+        cells = [" ".join(text) for text in (example.sentence.context, new) if text]
+        texts = tuple(range(len(cells)))
+        values: dict[ColumnName, Any] = dict(enumerate([*cells, label]))
+        return Row(example.line, values, Layout("tsv", texts, len(cells)))
+    if words is not None and row.layout.raw is not None:
+        row = without_raw(row)
+    changes: dict[ColumnName, Any] = {}
+    text, column = row.layout.texts[-1], row.layout.label
+    if tuple(str(row.values[text]).split()) != new:
+        changes[text] = " ".join(new)
+    if answer is not None or (label and label_text(row.values.get(column)) != label):
+        changes[column] = label
+    return Row(row.line, {**row.values, **changes}, row.layout)
+
+
 def find_split(folder: str | Path, split: str) -> Path:
     """Find the texts of ``train``, ``dev`` or ``test`` in a folder or a dataset.
 
-    That is ``*SPLIT.tsv`` or ``*SPLIT.jsonl``; of a dataset its split, ``validation`` for dev.
+    That is a table whose name ends in SPLIT, such as ``mr-train.tsv``; of a dataset its split. What
+    is called ``validation`` is the development data too.
 
     Raises:
-        InputError: there is none, or several.
+        InputError: there is none, or several; or the folder is one dataset without splits.
     """
     of_dataset = "validation" if split == "dev" else split
     if str(folder).startswith(HUB):
@@ -267,18 +256,26 @@ def find_split(folder: str | Path, split: str) -> Path:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, expected=f"one with {split}.tsv in it")
-    found = [
+    if (folder / "state.json").exists():
+        remedy = f"name it with {split}_file"
+        if split != "dev":
+            remedy += ", and the development data with dev_file"
+        found = "one dataset without splits"
+        raise InputError(found, path=folder, expected="a folder of splits", remedy=remedy)
+    endings = "|".join(map(re.escape, ENDINGS))
+    name = re.compile(rf".*({split}|{of_dataset})(-00000-of-00001)?({endings})")
+    paths = [
         path
         for path in sorted(folder.iterdir())
-        if re.fullmatch(rf".*{split}\.(tsv|jsonl)", path.name)
+        if name.fullmatch(plain_name(path))
         or (path.name in (split, of_dataset) and is_dataset(path))
     ]
-    if len(found) != 1:
-        names = ", ".join(path.name for path in found) or "none"
+    if len(paths) != 1:
+        names = ", ".join(path.name for path in paths) or "none"
         raise InputError(
-            f"{len(found)} files end in {split}.tsv or {split}.jsonl ({names})",
+            f"{len(paths)} files end in {split}{f', {split}'.join(ENDINGS)} ({names})",
             path=folder,
             expected="one",
             remedy=f"name it with {split}_file",
         )
-    return found[0]
+    return paths[0]

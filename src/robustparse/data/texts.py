@@ -1,11 +1,13 @@
 """Labelled texts in files and datasets, and the embedded sample of reviews, as training data."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from robustparse.data.columns import Known
 from robustparse.data.datamodule import DataModule, warn
-from robustparse.data.text_files import find_split, read_texts
+from robustparse.data.text_files import count_labels, find_split, read_texts
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Example
 
@@ -13,13 +15,14 @@ _LIMIT = "data.init_args.max_length"
 
 
 class TextDataModule(DataModule):
-    """Texts with a label each, whose files are named ``*train.tsv`` or ``*train.jsonl`` and so on.
+    """Texts with a label each, in tables that are named ``*train.tsv``, ``*train.csv`` and so on.
 
-    The folder may also be a dataset that ``datasets`` has saved, or ``datasets:NAME`` on the hub.
+    See `read_table` for the kinds of tables. The folder may also be a dataset that ``datasets`` has
+    saved, or ``datasets:NAME`` on the hub.
 
     Args:
         columns: the names of the columns of text and label, or of both texts of a pair and of
-            their label, where columns have names.
+            their label; a model that is trained on them remembers them.
         long_texts: ``refuse`` texts over ``max_length``, of a pair either of them; or ``omit``
             their lines, with a warning that counts them.
         settings: see `DataModule`.
@@ -35,13 +38,16 @@ class TextDataModule(DataModule):
         check_choice("data.init_args.long_texts", long_texts, ("refuse", "omit"))
         self.columns, self.long_texts = columns, long_texts
         self._shortened: set[str] = set()
+        self._label_counts: dict[Path, Counter[str]] = {}
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_texts`."""
         if self.long_texts == "refuse":
             setting = f"{_LIMIT}, set data.init_args.long_texts to omit,"
-            return read_texts(path, self.columns, self.max_length, limit=setting)
-        read = read_texts(path, self.columns)
+            return read_texts(
+                path, self.columns, self.max_length, limit=setting, known=self._known(path)
+            )
+        read = read_texts(path, self.columns, known=self._known(path))
         kept = [example for example in read if _longest(example) <= self.max_length]
         if not kept:
             expected = f"one of {self.max_length} words at most, or a higher {_LIMIT}"
@@ -51,9 +57,32 @@ class TextDataModule(DataModule):
             first = next(one for one in read if _longest(one) > self.max_length)
             warn(
                 f"{path}: {len(read) - len(kept)} of {len(read)} lines are left out, as they have "
-                f"over {self.max_length} words ({_LIMIT}); the first is line {first.id + 1}"
+                f"over {self.max_length} words ({_LIMIT}); the first is line {first.line}"
             )
         return kept
+
+    def _known(self, path: str | Path) -> Known:
+        """Return what the other files of the corpus tell of a file."""
+        return Known(elsewhere=lambda: self._labels_but_of(Path(path)))
+
+    def _labels_but_of(self, path: Path) -> Counter[str]:
+        """Count the labels of all splits but one; a file without labels has other texts there."""
+        counts = []
+        for split in self.files:
+            try:
+                other = self.path(split)
+                if other is None or other == path:
+                    continue
+                if other not in self._label_counts:
+                    self._label_counts[other] = count_labels(other, self.columns)
+                counts.append(self._label_counts[other])
+            except InputError:  # said when it is read
+                continue
+        labels = Counter[str]()
+        for each in counts:
+            if 2 * len(each) <= each.total():
+                labels.update(each)
+        return labels
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample that the seed gives."""
@@ -77,7 +106,7 @@ class TextDataModule(DataModule):
                 raise InputError(
                     f"label {copy.gold!r}, which no training text has",
                     path=path,
-                    line=copy.id + 1,
+                    line=copy.line,
                     expected=f"one of {', '.join(known)}",
                 )
 
@@ -92,7 +121,7 @@ class TextDataModule(DataModule):
         if both and path is not None:
             yield (
                 f"{path}: {len(both)} of the {len(test)} texts are in the training file too, the "
-                f"first in line {both[0].id + 1}: scores on this file are too high"
+                f"first in line {both[0].line}: scores on this file are too high"
             )
 
 

@@ -75,7 +75,7 @@ def write_answers(
     """Write examples with their predicted answers in the format of a file."""
     answers = {each.id: each.answer for each in predictions}
     with written(path) as file:
-        file.writelines(task.write(each, answer=answers[each.id]) for each in examples)
+        file.writelines(task.file((each, None, answers[each.id]) for each in examples))
 
 
 def predictions(

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from robustparse.data.columns import Known
 from robustparse.errors import InputError
 from robustparse.files import decode_json, read_json, writing, written
+from robustparse.tasks.task import Task
+from robustparse.types import Example
 
 EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
 """What an attack writes into its folder: its sentences, its scores, and of which run they are."""
@@ -176,6 +179,26 @@ def _decoded(row: bytes, path: Path, number: int) -> dict[str, Any]:
         found = "no sentence as an attack writes it"
         raise InputError(found, path=path, line=number, key="id", remedy=_REMEDY)
     return line
+
+
+def read_adversarial(folder: Path, task: Task) -> list[Example]:
+    """Read the adversarial sentences of a finished attack, in the order of its lines.
+
+    Raises:
+        InputError: there is not one file of them, or it has not a sentence for each line.
+    """
+    paths = sorted(folder.glob("adversarial.*"))
+    if len(paths) != 1:
+        found = f"{len(paths)} files adversarial.*"
+        raise InputError(found, path=folder, expected="one", remedy=REMEDY)
+    lines = list(each_line(folder / EXAMPLES))
+    columns = read_json(folder / RUN, dict).get("columns") if (folder / RUN).exists() else None
+    labels = {label for line in lines if isinstance(label := line["gold"].get("label"), str)}
+    copies = task.read(paths[0], known=Known(columns, labels or None))
+    if len(copies) != len(lines):
+        found = f"{len(copies)} sentences, and {len(lines)} lines in {EXAMPLES}"
+        raise InputError(found, path=paths[0], remedy=REMEDY)
+    return copies
 
 
 @dataclass(frozen=True, slots=True)

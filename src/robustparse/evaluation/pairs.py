@@ -1,7 +1,8 @@
 """Scores on perturbed texts made beforehand: the measures of Huang et al. (2021), section 4.
 
-A file has a row for each perturbed text, ``perturbed TAB original TAB answer``, and is called after
-the operation that made it. Of the rows S of a file, with f the victim's answer:
+A file has a row for each perturbed text, ``perturbed TAB original TAB answer``, or columns of these
+names, and is called after the operation that made it. Of the rows S of a file, with f the victim's
+answer:
 
 - standard accuracy: f(original) is right, in percent of S;
 - perturbation accuracy: f(perturbed) is right, in percent of S;
@@ -20,14 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robustparse.attacks.victim import LexicalVictim
+from robustparse.data.columns import label_text, with_names
+from robustparse.data.tables import read_table
 from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim, predictions
-from robustparse.files import read_lines
 from robustparse.metrics import percent
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import PAIR_COLUMNS, Task
 from robustparse.types import Example, Sentence
+
+_ENDINGS = (".tsv", ".csv", ".jsonl", ".parquet")
 
 Words = tuple[str, ...]
 
@@ -70,7 +74,9 @@ class PairScores:
 
 
 def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[PerturbedPair]]:
-    """Read every ``.tsv`` file of a folder, by the names of the operations.
+    """Read every table of a folder, by the names of the operations.
+
+    JSON is read by lines only: ``augment`` writes its summaries into ``.json`` files.
 
     Raises:
         InputError: there is none, or names the file and the line of what is no row.
@@ -79,30 +85,42 @@ def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[Pertu
     expected = "a folder with a file OPERATION.tsv for each operation"
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, expected=expected)
-    paths = sorted(folder.glob("*.tsv"))
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _ENDINGS)
     if not paths:
         raise InputError("holds no .tsv file", path=folder, expected=expected)
-    return {path.stem: _read(path, task) for path in paths}
+    pairs: dict[str, list[PerturbedPair]] = {}
+    for path in paths:
+        if path.stem in pairs:
+            found = f"two files of the operation {path.stem}"
+            raise InputError(found, path=path, expected="one for each operation")
+        pairs[path.stem] = _read(path, task)
+    return pairs
 
 
 def _read(path: Path, task: Task) -> list[PerturbedPair]:
+    table = read_table(path)
+    first = [str(cell) for cell in table.rows[0][1].values()]
+    named = table.named or {*PAIR_COLUMNS} <= {*first}
+    if named and not table.named:
+        table = with_names(table)
     pairs: list[PerturbedPair] = []
-    width = 0  # of the first line
-    for number, line in read_lines(path):
-        columns = line.split("\t")
-        width = width or (4 if len(columns) == 4 else 3)
-        if len(columns) != width or not all(map(str.strip, columns)):
+    width = 0  # of the first row
+    for index, (line, values) in enumerate(table.rows):
+        columns = ("context", *PAIR_COLUMNS) if "context" in values else PAIR_COLUMNS
+        cells = [values.get(name) for name in columns] if named else [*values.values()]
+        width = width or (4 if len(cells) == 4 else 3)
+        if len(cells) != width or not all(map(label_text, cells)):
             what = "a premise, " if width == 4 else ""
             expected = f"{what}a perturbed text, its original and the answer, separated by tabs"
-            found = f"{len(columns)} columns in {line[:60]!r}"
-            raise InputError(found, path=path, line=number, expected=expected)
-        with located(path, number):
-            gold = task.gold(columns[-1])
-        context = tuple(columns[0].split()) if len(columns) == 4 else ()
-        texts = (Sentence(tuple(one.split()), context=context) for one in columns[-3:-1])
-        pairs.append(PerturbedPair(*(Example(number - 1, text, gold) for text in texts)))
-    if not pairs:
-        raise InputError("the file holds no row", path=path)
+            row = "\t".join(map(str, values.values()))
+            found = f"{len(cells)} columns in {row[:60]!r}"
+            raise InputError(found, path=path, line=line, expected=expected)
+        *texts, answer = map(label_text, cells)
+        with located(path, line):
+            gold = task.gold(answer)
+        context = tuple(texts[0].split()) if len(texts) == 3 else ()
+        both = (Sentence(tuple(one.split()), context=context) for one in texts[-2:])
+        pairs.append(PerturbedPair(*(Example(index, text, gold) for text in both)))
     return pairs
 
 

@@ -16,7 +16,14 @@ import numpy as np
 
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
-from robustparse.evaluation.lines import EXAMPLES, REMEDY, each_line, pair_of, read_summary
+from robustparse.evaluation.lines import (
+    EXAMPLES,
+    REMEDY,
+    each_line,
+    pair_of,
+    read_adversarial,
+    read_summary,
+)
 from robustparse.evaluation.significance import Interval, paired_bootstrap
 from robustparse.files import as_written
 from robustparse.tasks.task import Task, named
@@ -66,21 +73,13 @@ def read_source(folder: Path) -> Source:
     summary = read_summary(folder)
     with as_written(folder, "attack"):
         task = named(summary["task"], summary.get("language"))
-    paths = sorted(folder.glob("adversarial.*"))
-    if len(paths) != 1:
-        found = f"{len(paths)} files adversarial.*"
-        raise InputError(found, path=folder, expected="one", remedy=REMEDY)
-    lines = list(each_line(folder / EXAMPLES))
-    copies = task.read(paths[0])
-    if len(copies) != len(lines):
-        found = f"{len(copies)} sentences, and {len(lines)} lines in {EXAMPLES}"
-        raise InputError(found, path=paths[0], remedy=REMEDY)
+    lines, copies = list(each_line(folder / EXAMPLES)), read_adversarial(folder, task)
     originals, adversarial, counted = [], [], []
     for id_, (line, copy) in enumerate(zip(lines, copies, strict=True)):
         pair = pair_of(line, folder)
         if copy.sentence.words != pair.after:
             found = f"sentence {pair.id} has other words than in {EXAMPLES}"
-            raise InputError(found, path=paths[0], remedy=REMEDY)
+            raise InputError(found, path=folder, remedy=REMEDY)
         adversarial.append(replace(copy, id=id_))
         sentence = replace(copy.sentence, words=pair.before)
         originals.append(replace(copy, id=id_, sentence=sentence))

@@ -65,6 +65,8 @@ class Model(pl.LightningModule, ABC):
         shared_settings: arguments that models must have in common to answer together.
         checkpoint: the file that it was loaded from.
         trained_on: what tells its training data from others, copies apart; None if unknown.
+        data_columns: the names of the columns that its training data were read from; None where
+            they had none.
     """
 
     mean: Mean = "probabilities"
@@ -72,6 +74,7 @@ class Model(pl.LightningModule, ABC):
     shared_settings: ClassVar[tuple[str, ...]] = ()
     checkpoint: str | None = None
     trained_on: str | None = None
+    data_columns: list[str] | None = None
     reads_pairs: ClassVar[bool] = False
     vocabulary: Vocabulary
     task: Task
@@ -328,7 +331,7 @@ class Model(pl.LightningModule, ABC):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what makes the model anew; say which batch comes next."""
-        checkpoint[KEY] = describe(self, self.vocabulary, self.trained_on)
+        checkpoint[KEY] = describe(self, self.vocabulary, self.trained_on, self.data_columns)
         # A loader does not know that ``limit_train_batches`` ends an epoch before its end.
         for loader in loader_states(checkpoint):
             loader["position"] = batches_done(checkpoint) % int(self.trainer.num_training_batches)

@@ -119,15 +119,26 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
 
 
 def describe(
-    model: object, vocabulary: Vocabulary, trained_on: str | None = None
+    model: object,
+    vocabulary: Vocabulary,
+    trained_on: str | None = None,
+    data_columns: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Return what to store under ``KEY``; ``trained_on`` tells the training data from others."""
+    """Return what to store under ``KEY``.
+
+    Args:
+        model: its specification is stored.
+        vocabulary: of its training data.
+        trained_on: what tells these data from others.
+        data_columns: the names of the columns that they were read from.
+    """
     return {
         "format": FORMAT,
         "version": __version__,
         "model": specification(model),
         "vocabulary": vocabulary.to_lists(),
         "trained_on": trained_on,
+        "data_columns": data_columns,
     }
 
 

@@ -41,6 +41,9 @@ def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = No
         _set(model, path, "beam", beam, "no beam")
     fill_weights(model, path, content)
     model.checkpoint, model.trained_on = str(path), content[KEY].get("trained_on")
+    columns = content[KEY].get("data_columns")  # which the first checkpoints do not have
+    if isinstance(columns, list) and len(columns) > 1 and all(isinstance(c, str) for c in columns):
+        model.data_columns = columns
     return model.eval()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.columns import Known
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, percent
@@ -39,9 +40,10 @@ class ClassificationTask(TextTask):
         gold: bool = True,
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
+        known: Known = Known(),  # noqa: B008 - it is frozen
     ) -> list[Example]:
         """See `read_texts`."""
-        return read_texts(path, columns, max_length, gold, limit)
+        return read_texts(path, columns, max_length, gold, limit, known)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Task.sample`."""
@@ -67,7 +69,7 @@ class ClassificationTask(TextTask):
         if unknown:
             first = unknown[0]
             yield (
-                f"{path}:{first.id + 1}: label {first.gold!r}, which the classifier never saw in "
+                f"{path}:{first.line}: label {first.gold!r}, which the classifier never saw in "
                 f"training: texts with this or other such labels, {len(unknown)} in all, "
                 f"{'are not learnt' if training else 'count as wrong'}"
             )

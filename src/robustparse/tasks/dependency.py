@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.columns import Known
 from robustparse.data.conllu import (
     UNLEARNED,
     block_of,
@@ -40,6 +41,7 @@ class DependencyTask(Task):
     scores = ("uas", "las")
     further_scores = ("ucm", "lcm")
     sums = ("correct_heads", "correct_labels")
+    endings = (".conllu", ".conllx", ".conll")
     multiline = True
     legend = LEGEND
 
@@ -50,6 +52,7 @@ class DependencyTask(Task):
         gold: bool = True,
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
+        known: Known = Known(),  # noqa: B008 - it is frozen
     ) -> list[Example]:
         """Read CoNLL-X if the name ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U."""
         if columns is not None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.columns import Known
+from robustparse.data.tables import without_raw
 from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import raw_utterance, slots_in
 from robustparse.errors import InputError
@@ -54,9 +56,10 @@ class SemanticTask(TextTask):
         gold: bool = True,
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
+        known: Known = Known(),  # noqa: B008 - it is frozen
     ) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(path, columns, max_length, gold, limit, self.language)
+        return read_forms(path, columns, max_length, gold, limit, self.language, known)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Task.sample`."""
@@ -89,8 +92,8 @@ class SemanticTask(TextTask):
         same = raw is not None and parsed in (example.sentence.words, raw.parsed(raw.words))
         if same or not parsed or not self.needed(example) <= set(parsed):
             return None
-        block = example.block if raw is None else ""
-        return replace(example, sentence=Sentence(parsed), block=block)
+        row = example.row and (example.row if raw is None else without_raw(example.row))
+        return replace(example, sentence=Sentence(parsed), row=row)
 
     def needed(self, example: Example) -> frozenset[str]:
         """Return the slots of the form that the utterance holds."""
@@ -123,13 +126,13 @@ class SemanticTask(TextTask):
         if unknown:
             tokens = sorted(set().union(*(new for _, new in unknown)))
             yield (
-                f"{path}:{unknown[0][0].id + 1}: tokens of logical forms that the parser never saw "
+                f"{path}:{unknown[0][0].line}: tokens of logical forms that the parser never saw "
                 f"in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
                 f"{'are not learnt' if training else 'count as wrong'}"
             )
         lost = [one for one in examples if slots_in(one.gold.split()) - set(one.sentence.words)]
         if lost:
-            lines = ", ".join(str(one.id + 1) for one in lost[:most])
+            lines = ", ".join(str(one.line) for one in lost[:most])
             more = "" if most is None or len(lost) <= most else ", …"
             yield (
                 f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "

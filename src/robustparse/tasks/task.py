@@ -4,7 +4,7 @@ Commands, evaluation, defenses, tracking and the report ask a task and know none
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.columns import Known
 from robustparse.errors import InputError
+from robustparse.files import plain_name
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example, Sentence
 
 Record = Mapping[str, Any]
 """A JSON object: an answer, or a line of ``examples.jsonl``."""
 
+
+Written = tuple[Example, Sequence[str] | None, Any]
+"""An example to write, with other words and another answer, or None for its own."""
+
+PAIR_COLUMNS = ("perturbed", "original", "answer")
+"""Names of the columns of a file of perturbed texts; of pairs of texts, ``context`` comes first."""
 
 MOST_LISTED = 20
 """Lines of a file that a warning lists, unless all are asked for."""
@@ -37,6 +45,7 @@ class Task(ABC):
         further_scores: scores of a whole file only, which `evaluate` adds.
         sums: of `correct`, those that a line of ``examples.jsonl`` holds. The scores are ratios of
             them to ``counted``.
+        endings: of files of these answers, as far as their names tell.
         multiline: whether an example takes several lines of a file, and an empty one ends it.
         legend: HTML that explains the pictures of `draw`.
         language: of logical forms in files, see `language_named`; None where there are none, or
@@ -48,6 +57,7 @@ class Task(ABC):
     scores: tuple[str, ...]
     further_scores: tuple[str, ...]
     sums: tuple[str, ...]
+    endings: tuple[str, ...]
     multiline: bool
     legend: str
     language: str | None = None
@@ -60,6 +70,7 @@ class Task(ABC):
         gold: bool = True,
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
+        known: Known = Known(),  # noqa: B008 - it is frozen
     ) -> list[Example]:
         """Read the examples of a file.
 
@@ -70,6 +81,7 @@ class Task(ABC):
                 then says nothing.
             limit: what a user raises ``max_length`` by, for the message.
             columns: names of the columns to read, where a format leaves them to the user.
+            known: what is known of the file before it is read.
 
         Raises:
             InputError: names file and line of what cannot be used.
@@ -108,6 +120,10 @@ class Task(ABC):
         """
         yield from ()
 
+    def file(self, examples: Iterable[Written]) -> Iterator[str]:
+        """Yield the parts of a file of examples, each as `write` changes it."""
+        return (self.write(*written) for written in examples)
+
     def surface(self, example: Example) -> Sentence:
         """Return the sentence that operations reword: by default the example's own."""
         return example.sentence
@@ -121,8 +137,8 @@ class Task(ABC):
         """
         return example.sentence.words, range(len(example.sentence))
 
-    def pair(self, copy: Example, original: Sequence[str]) -> str:
-        """Return a line of a file of perturbed texts: copy, original and gold answer.
+    def pairs_file(self, pairs: Iterable[tuple[Example, Sequence[str]]]) -> Iterator[str]:
+        """Yield the parts of a file of perturbed texts, each with its original's words.
 
         Raises:
             InputError: gold answers are not written in columns.
@@ -382,7 +398,7 @@ def task_of(path: str | Path) -> Task:
         InputError: there is none.
     """
     for task in all_tasks():
-        if task.ending(path) == Path(path).suffix:
+        if _suffix(path) in task.endings:
             return task
     names = ", ".join(task.name for task in all_tasks())
     raise InputError("does not say its task", path=path, remedy=f"give --task, one of {names}")
@@ -394,14 +410,23 @@ def check_ending(path: str | Path, task: Task) -> None:
     Raises:
         InputError: names both tasks.
     """
-    ending = Path(path).suffix
-    if task.ending(path) == ending:
+    ending = _suffix(path)
+    if ending in task.endings:
         return
     for other in all_tasks():
-        if other.ending(path) == ending:
+        if ending in other.endings:
             raise InputError(
                 f"the model's task is {task.name}, and a file ending in {ending} is of the task "
                 f"{other.name}",
                 path=path,
                 remedy="give a checkpoint of that task, or other data",
             )
+
+
+def ending_for(task: Task, examples: Sequence[Example]) -> str:
+    """Return what a file of such examples ends in; the usual ending where they were not read."""
+    return (examples[0].ending if examples else "") or task.ending("")
+
+
+def _suffix(path: str | Path) -> str:
+    return Path(plain_name(path)).suffix.lower()

@@ -1,6 +1,7 @@
-"""What tasks with one answer a text share: a line a text in files, scores that count texts."""
+"""What tasks with one answer a text share: tables as files, scores that count texts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -8,11 +9,12 @@ import numpy as np
 from jinja2 import Environment, Template
 from numpy.typing import NDArray
 
-from robustparse.data.text_files import ending_of, line_of
+from robustparse.data.tables import ENDINGS, ending_of, row_text, table_text
+from robustparse.data.text_files import changed_row
 from robustparse.errors import InputError, UntaggedError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.tasks.task import Task
-from robustparse.types import Example, Sentence
+from robustparse.tasks.task import PAIR_COLUMNS, Task, Written
+from robustparse.types import ColumnName, Example, Row, Sentence
 
 
 class TextTask(Task):
@@ -20,21 +22,25 @@ class TextTask(Task):
 
     sums = ("correct",)
     multiline = False
+    endings = ENDINGS
 
     def ending(self, path: str | Path) -> str:
-        """Return ``.tsv`` or ``.jsonl``."""
+        """Return the ending of a table like this one, see `ending_of`."""
         return ending_of(path)
 
     def write(
         self, example: Example, words: Sequence[str] | None = None, answer: str | None = None
     ) -> str:
-        """Return the line of a text."""
-        return f"{line_of(example, words, answer)}\n"
+        """Return the row of a text."""
+        return f"{row_text(changed_row(example, words, answer))}\n"
 
-    def pair(self, copy: Example, original: Sequence[str]) -> str:
-        """See `Task.pair`."""
-        texts = (copy.sentence.context, copy.sentence.words, original)
-        return "\t".join([" ".join(words) for words in texts if words] + [copy.gold]) + "\n"
+    def file(self, examples: Iterable[Written]) -> Iterator[str]:
+        """Yield the parts of a table."""
+        return table_text(changed_row(*written) for written in examples)
+
+    def pairs_file(self, pairs: Iterable[tuple[Example, Sequence[str]]]) -> Iterator[str]:
+        """See `Task.pairs_file`."""
+        return table_text(_pair(copy, original) for copy, original in pairs)
 
     def check(
         self,
@@ -48,7 +54,8 @@ class TextTask(Task):
             try:
                 check([example])
             except InputError as error:
-                line, found, remedy = example.id + 1 if example.block else None, str(error), None
+                line = None if example.row is None else example.line
+                found, remedy = str(error), None
                 if isinstance(error, UntaggedError):
                     found = error.found
                     tagged = "give attack or augment --tagger"
@@ -58,6 +65,17 @@ class TextTask(Task):
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
         """Return ``(1,)``: the answer counts."""
         return np.ones(1, dtype=np.bool_)
+
+
+def _pair(copy: Example, original: Sequence[str]) -> Row:
+    """Return a row of a perturbed text, its original and the answer, in the kind of its table."""
+    row = changed_row(copy, copy.sentence.words, None)
+    values = [row.values[column] for column in (*row.layout.texts, row.layout.label)]
+    values[-1:-1] = [" ".join(original)]
+    names: Iterable[ColumnName] = range(len(values))
+    if isinstance(row.layout.label, str):
+        names = (*("context", *PAIR_COLUMNS)[-len(values) :],)
+    return replace(row, values=dict(zip(names, values, strict=True)))
 
 
 @cache

@@ -137,8 +137,9 @@ def _write_pairs(folder: Path, task: Task, operations: Sequence[Perturbation], s
     test = task.sample(seed, "test")
     for operation in operations:
         with written(make_folder(folder) / f"{plain_name(type(operation))}.tsv") as file:
-            for copy in _copies(task, operation, test, seed):
-                file.write(task.pair(copy, test[copy.id].sentence.words))
+            copies = _copies(task, operation, test, seed)
+            pairs = ((copy, test[copy.id].sentence.words) for copy in copies)
+            file.writelines(task.pairs_file(pairs))
     return folder
 
 

@@ -1,29 +1,40 @@
 """Utterances with logical forms, in files and datasets, as training data."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from robustparse.data.columns import Format, Known, check_columns, choose, label_text
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
-from robustparse.data.text_files import (
-    COLUMNS,
-    Row,
-    ending_of,
-    examples_of_rows,
-    find_split,
-    is_dataset,
-    read_texts,
-)
+from robustparse.data.tables import Table, ending_of, read_table
+from robustparse.data.text_files import check_length, find_split, words_of
 from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError, located
-from robustparse.files import read_lines
 from robustparse.grammars import language_named, language_of
-from robustparse.types import Example, LogicalForm
+from robustparse.types import Example, LogicalForm, Row, Sentence
 
 TWO = "an utterance and its logical form, a tab between them"
+
+
+def _is_header(table: Table, known: Known) -> bool:
+    """Tell whether the first row names columns: its form is one token, and all others have more.
+
+    Nearly all forms of a corpus differ, so that a form that no other row has means nothing.
+    """
+    first, *others = (label_text(values.get(1)).split() for _, values in table.rows)
+    return len(first) == 1 and bool(others) and all(len(form) > 1 for form in others)
+
+
+FORMS = Format(
+    pairs=(),
+    texts=("text", "utterance", "question", "sentence"),
+    labels=("label", "form", "logical_form", "program"),
+    widths={2: TWO, 4: FOUR},
+    is_header=_is_header,
+    raw=True,
+)
 _LIMIT, _HELD_OUT = "data.init_args.max_length", "data.init_args.held_out"
 
 
@@ -34,61 +45,49 @@ def read_forms(
     gold: bool = True,
     limit: str = "max_length",
     language: str | None = None,
+    known: Known = Known(),  # noqa: B008 - it is frozen
 ) -> list[Example]:
-    """Read utterances with logical forms, from files as `read_texts` reads them.
+    """Read utterances with logical forms from a table of any kind.
 
-    A line of tabs may also hold four columns or more: the raw text, the utterance, its form, and
-    the text of each slot as a JSON object. See `raw`.
+    A row without names of columns may also hold four columns or more: the raw text, the utterance,
+    its form, and the text of each slot as a JSON object; see `raw`.
 
     Args:
-        path: the file or dataset.
-        columns: where a row's columns have names, those of the utterance and of the logical form.
+        path: of any kind that `read_table` reads.
+        columns: the names of the columns of the utterance and of the logical form. By default
+            `choose` finds them.
         max_length: longest allowed utterance in words; None allows any.
         gold: every utterance has a logical form; otherwise it may be missing.
         limit: the setting by which a user raises ``max_length``, for the message.
         language: of the forms, see `language_named`; None tells the shipped ones by their tokens.
+        known: what is known of the file before it is read.
 
     Raises:
         InputError: names the file and the line of what cannot be used, as an unbalanced form; or
             there is no such language.
     """
-    if columns is not None and len(columns) != 2:
-        expected = "the column of the utterance and that of the logical form"
-        raise InputError(f"got {list(columns)}", key="columns", expected=expected)
-    if columns or is_dataset(Path(path)) or ending_of(path) != ".tsv":
-        examples = read_texts(path, columns or COLUMNS, max_length, False, limit)
-    else:
-        examples = examples_of_rows(_rows(Path(path)), Path(path), max_length, False, limit)
-    tokens = (token for example in examples for token in example.gold.split())
-    read_as = language_named(language or language_of(tokens))
-    found = []
-    for example in examples:
-        form: str = example.gold
-        with located(path, example.id + 1):
+    path = Path(path)
+    check_columns(columns, FORMS)
+    rows, layout, _ = choose(read_table(path), columns, known, FORMS, False)
+    texts = [label_text(values.get(layout.label)) for _, values in rows]
+    read_as = language_named(
+        language or language_of(token for text in texts for token in text.split())
+    )
+    examples = []
+    for index, ((line, values), form) in enumerate(zip(rows, texts, strict=True)):
+        with located(path, line):
+            if layout.raw is not None:
+                check_raw([values[column] for column in layout.raw])
+            sentence = Sentence(words_of(values[layout.texts[0]], "text"))
+            check_length(sentence, max_length, limit)
             if gold and not form:
                 raise InputError("no logical form", expected=TWO)
             if form:
                 read_as.read(form)
-        found.append(replace(example, gold=LogicalForm(form, read_as.name)))
-    return found
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    """Yield the rows of a file of tabs, whose first line says whether all have raw texts."""
-    raw: bool | None = None
-    for number, line in read_lines(path):
-        columns = line.split("\t")
-        wide = len(columns) > 3
-        if len(columns) == 3 or raw not in (None, wide):
-            found = f"{len(columns)} columns in {line[:60]!r}"
-            expected = {None: f"{TWO}, or {FOUR}", True: FOUR, False: TWO}[raw]
-            raise InputError(found, path=path, line=number, expected=expected)
-        raw = wide
-        if raw:
-            check_raw(columns, path, number)
-            yield Row(columns[1], columns[2], line)
-        else:
-            yield Row(columns[0], "".join(columns[1:]), line)
+        answer = LogicalForm(form, read_as.name)
+        row = Row(line, values, layout)
+        examples.append(Example(index, sentence, answer, row=row, ending=ending_of(path)))
+    return examples
 
 
 class LogicalFormDataModule(DataModule):
@@ -197,5 +196,5 @@ class LogicalFormDataModule(DataModule):
                 raise InputError(
                     f"{unknown[0]!r} in a logical form, which no training form has",
                     path=path,
-                    line=copy.id + 1,
+                    line=copy.line,
                 )

@@ -7,7 +7,6 @@ sentences need the raw text: stems are not English, and a name of two words is o
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from robustparse.errors import InputError
@@ -64,24 +63,38 @@ def slots_in(tokens: Sequence[str]) -> set[str]:
 
 
 def raw_utterance(example: Example) -> RawUtterance | None:
-    """Return the raw text of an example, from its line in the file; None if that has none."""
-    columns = example.block.split("\t")
-    if len(columns) < 4:
+    """Return the raw text of an example, from its row in the file; None if that has none."""
+    row = example.row
+    if row is None or row.layout.raw is None:
         return None
-    slots: dict[str, str] = decode_json(columns[3], dict)
-    return RawUtterance(tuple(columns[0].split()), slots)
+    text, slots = (row.values[column] for column in row.layout.raw)
+    return RawUtterance(tuple(text.split()), slots_of(slots))
 
 
-def check_raw(columns: Sequence[str], path: Path, line: int) -> None:
-    """Refuse a line without a raw text, or whose fourth column does not hold slots.
+def slots_of(cell: object) -> dict[str, str]:
+    """Return the slots that a cell holds: a JSON object, or the text of one.
 
     Raises:
-        InputError: names file and line.
+        InputError: it holds something else.
     """
-    slots = decode_json(columns[3], dict, path=path, line=line)
-    if not columns[0].strip() or not all(isinstance(text, str) for text in slots.values()):
-        found = f"the raw text {columns[0]!r:.40} with the slots {columns[3]!r:.40}"
-        raise InputError(found, path=path, line=line, expected=FOUR)
+    return dict(cell) if isinstance(cell, dict) else decode_json(str(cell), dict)
+
+
+def check_raw(cells: Sequence[object]) -> None:
+    """Refuse a row without a raw text, or whose slots are no slots.
+
+    Args:
+        cells: the raw text, and the slots.
+
+    Raises:
+        InputError: shows both.
+    """
+    text, cell = cells
+    slots = slots_of(cell)
+    known = isinstance(text, str) and text.strip()
+    if not known or not all(isinstance(slot, str) for slot in slots.values()):
+        found = f"the raw text {text!r:.40} with the slots {cell!r:.40}"
+        raise InputError(found, expected=FOUR)
 
 
 @cache

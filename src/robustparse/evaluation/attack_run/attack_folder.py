@@ -34,7 +34,7 @@ from robustparse.evaluation.lines import (
 from robustparse.evaluation.reach import Reach
 from robustparse.evaluation.tally import Tally, check_line
 from robustparse.files import as_written, locked, make_folder, read_json, write_text, written
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import Task, ending_for
 from robustparse.types import Example
 
 Summary = dict[str, Any]
@@ -107,9 +107,10 @@ def collect_into(
                 remedy="run the same command again, which attacks them",
             )
         Reach.of(each_line(folder / EXAMPLES)).check(attack, examples)
-        with written(folder / f"adversarial{task.ending(str(run.get('data', '')))}") as file:
-            for line in each_line(folder / EXAMPLES):
-                file.write(task.write(by_id[line["id"]], line["adversarial_tokens"]))
+        with written(folder / f"adversarial{ending_for(task, examples)}") as file:
+            lines = each_line(folder / EXAMPLES)
+            new = ((by_id[line["id"]], line["adversarial_tokens"], None) for line in lines)
+            file.writelines(task.file(new))
         summary = {
             **_recomputed(folder, task, run),
             **speed.summary(len(pending)),

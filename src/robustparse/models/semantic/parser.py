@@ -197,7 +197,7 @@ class SemanticParser(Model):
         long = [one for one, size in zip(examples, steps, strict=False) if size > self.longest]
         if long:
             yield (
-                f"{path}:{long[0].id + 1}: a logical form of {max(steps)} steps, over the limit of "
+                f"{path}:{long[0].line}: a logical form of {max(steps)} steps, over the limit of "
                 f"{self.longest} (model.init_args.longest): the {len(long)} utterances with such "
                 "forms count as wrong"
             )
@@ -212,7 +212,7 @@ class SemanticParser(Model):
         """
         found = []
         for example in examples:
-            with located(line=example.id + 1):
+            with located(line=example.line):
                 found.append(self.columns_of_all(example.gold))
         return {name: _column([one[name] for one in found]) for name in self.columns}
 

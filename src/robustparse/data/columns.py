@@ -1,0 +1,386 @@
+"""Which row of a table is a header, and which columns hold the texts and the label.
+
+A user names columns with ``--columns``. Otherwise those of a model's training data are taken where
+a table has them, then usual names, then positions: text and label, or premise, hypothesis, label.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from robustparse.data.tables import Table
+from robustparse.errors import InputError
+from robustparse.types import ColumnName, Example, Layout
+
+log = logging.getLogger(__name__)
+
+NO_LABEL = ("-", "-1")
+"""What rows without a label have in its place, unless it is a label of the data."""
+
+NAME_THEM = "name the columns of the text and of the label with --columns"
+
+_ENOUGH = 10  # rows from which on labels tell whether the first line is a header
+_RARE = 0.1  # at most this fraction of them may have a label that no other row has
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a table before it is read.
+
+    Args:
+        columns: of the model's training data; they are taken where the table has them.
+        labels: all that the model answers; None where there is no classifier.
+        elsewhere: counts the labels in the other files of the corpus.
+    """
+
+    columns: Sequence[str] | None = None
+    labels: Collection[str] | None = None
+    elsewhere: Callable[[], Mapping[str, int]] = field(default=dict)
+
+
+@dataclass(frozen=True)
+class Format:
+    """What the columns of a kind of data are usually called, and where they are.
+
+    Args:
+        pairs: names of the columns of both texts of a pair, in lower case.
+        texts: names of the column of a text, the most usual first.
+        labels: names of the column of the label, the most usual first.
+        widths: what a row holds whose columns have no names, by their number.
+        is_header: tells whether the first row of a table is a header of other names.
+        raw: four columns or more are raw text, utterance, form and slots.
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    texts: Sequence[str]
+    labels: Sequence[str]
+    widths: Mapping[int, str]
+    is_header: Callable[[Table, Known], bool]
+    raw: bool = False
+
+
+class Rows(NamedTuple):
+    """The rows of a table without its header, and what its columns are.
+
+    Attributes:
+        rows: of each its line and its values.
+        layout: of the table; it names a column for labels where there is none.
+        positional: nothing but their position tells which column is which.
+    """
+
+    rows: Sequence[tuple[int, Mapping[ColumnName, Any]]]
+    layout: Layout
+    positional: bool
+
+
+class _Roles(NamedTuple):
+    """The columns of the texts; that of the label, if there is one."""
+
+    texts: tuple[ColumnName, ...]
+    label: ColumnName | None
+    raw: tuple[ColumnName, ColumnName] | None = None
+
+
+def check_columns(columns: Sequence[str] | None, form: Format) -> None:
+    """Refuse names of columns that are too few, too many, or the same.
+
+    Raises:
+        InputError: names them.
+    """
+    most = 3 if form.pairs else 2
+    if columns is None or (2 <= len(columns) <= most and len(set(columns)) == len(columns)):
+        return
+    both = "or of both texts, " if form.pairs else ""
+    expected = f"the column of the text, {both}and that of the {form.labels[0]}"
+    raise InputError(f"got {list(columns)}", key="columns", expected=expected)
+
+
+def columns_of(examples: Sequence[Example]) -> list[str] | None:
+    """Return the names of the columns that examples were read from; None if they have none."""
+    row = examples[0].row if examples else None
+    if row is None or isinstance(row.layout.texts[0], int):
+        return None
+    return [*map(str, row.layout.texts), str(row.layout.label)]
+
+
+def label_text(value: object) -> str:
+    """Return what may be a label as text; empty where it is missing."""
+    missing = value is None or value != value  # NaN, by which tables say so, equals nothing
+    return "" if missing else str(value).strip()
+
+
+def choose(
+    table: Table, columns: Sequence[str] | None, known: Known, form: Format, labelled: bool
+) -> Rows:
+    """Choose the columns of a table, and whether its first row is a header.
+
+    Args:
+        table: as it was read.
+        columns: as a user names them; they must be there.
+        known: what is known of the table.
+        form: of its kind of data.
+        labelled: it has a column of labels; otherwise that may be missing.
+
+    Raises:
+        InputError: a column is missing, or nothing tells which one is which.
+    """
+    if table.named:
+        return _rows(table, _by_name(table, columns, known, form, labelled), form)
+    cells = [label_text(cell) for cell in table.rows[0][1].values()]
+    is_raw = form.raw and len(cells) > 3 and columns is None
+    if is_raw and all(map(_holds_slots, table.rows[1:])):
+        header = len(table.rows) > 1 and not _holds_slots(table.rows[0])
+        table = with_names(table) if header else table
+        return _rows(table, _by_position(table, form), form, positional=True)
+    if _names_columns(table, cells, columns, known, form):
+        table = with_names(table)
+        return _rows(table, _by_name(table, columns, known, form, labelled), form)
+    if columns is not None and list(columns) not in _default_names(form):
+        raise _no_header(table, columns)
+    if len(cells) > 1 and form.is_header(table, known):
+        names = ", ".join(cells)
+        if len(cells) not in form.widths:
+            found = f"a header of unknown names ({names})"
+            raise InputError(found, path=table.path, line=table.rows[0][0], remedy=NAME_THEM)
+        tell(f"{table.path}: line {table.rows[0][0]} is taken for a header ({names})")
+        table = with_names(table)
+    return _rows(table, _by_position(table, form), form, positional=True)
+
+
+def is_label_header(table: Table, known: Known) -> bool:
+    """Tell by the labels whether the first row of a table is a header.
+
+    It is if its label is none of a classifier's, whose labels other rows have. Without a classifier
+    it is if its label occurs nowhere else, here or in the other files of the corpus, although there
+    are enough rows and hardly any other label is that rare.
+    """
+    first, *others = (label_text(next(reversed(values.values()))) for _, values in table.rows)
+    if not first or first in others or first in NO_LABEL:
+        return False
+    if known.labels is not None:
+        answered = sum(label in known.labels for label in others)
+        return first not in known.labels and 2 * answered >= max(1, len(others))
+    counts = Counter(known.elsewhere())
+    if first in counts:
+        return False
+    counts.update(others)
+    rare = sum(count == 1 for count in counts.values())
+    return counts.total() >= _ENOUGH and rare <= _RARE * counts.total()
+
+
+@cache
+def tell(message: str) -> None:
+    """Warn of what a file is taken for, once."""
+    log.warning("%s", message)
+
+
+def _default_names(form: Format) -> list[list[str]]:
+    """Return names that a table without any may be said to have."""
+    texts = [(form.texts[0],), *form.pairs[:1]]
+    return [[*names, form.labels[0]] for names in texts]
+
+
+def _holds_slots(row: tuple[int, Mapping[ColumnName, Any]]) -> bool:
+    cells = [*row[1].values()]
+    return len(cells) > 3 and str(cells[3]).lstrip().startswith("{")
+
+
+def _names_columns(
+    table: Table,
+    cells: Sequence[str],
+    columns: Sequence[str] | None,
+    known: Known,
+    form: Format,
+) -> bool:
+    """Tell whether the first row holds names of columns that are looked for."""
+    if columns is not None:
+        return set(columns[:-1]) <= set(cells)
+    lowered = {cell.lower() for cell in cells}
+    usual = any(name in lowered for name in form.texts)
+    usual = usual or any(lowered.issuperset(pair) for pair in form.pairs)
+    if not usual and not (known.columns and set(known.columns[:-1]) <= set(cells)):
+        return False
+    # A text may consist of such a word; then its label is one of other rows.
+    last = [label_text(next(reversed(values.values()))) for _, values in table.rows]
+    return len(cells) == 1 or last[0] not in last[1:]
+
+
+def with_names(table: Table) -> Table:
+    """Return a table whose first row names its columns.
+
+    Raises:
+        InputError: a name is used twice, there is no other row, or one of another length.
+    """
+    line, first = table.rows[0]
+    names = [label_text(name) for name in first.values()]
+    if twice := [name for name in names if names.count(name) > 1]:
+        found = f"the column {twice[0]!r} twice"
+        raise InputError(found, path=table.path, line=line, expected="a different name for each")
+    rows: list[tuple[int, dict[ColumnName, Any]]] = []
+    for number, values in table.rows[1:]:
+        if len(values) != len(names):
+            found, expected = f"{len(values)} columns", f"{len(names)}, as in line {line}"
+            raise InputError(found, path=table.path, line=number, expected=expected)
+        rows.append((number, dict(zip(names, values.values(), strict=True))))
+    if not rows:
+        found = f"a header ({', '.join(names)}) and no text"
+        raise InputError(found, path=table.path, line=line)
+    return replace(table, named=True, rows=rows)
+
+
+def _rows(table: Table, roles: _Roles, form: Format, positional: bool = False) -> Rows:
+    label = roles.label
+    if label is None:
+        label = form.labels[0] if table.named else len(table.rows[0][1])
+    header = table.named and table.kind in ("tsv", "quoted tsv", "csv")
+    layout = Layout(table.kind, roles.texts, label, table.delimiter, header, roles.raw)
+    return Rows(table.rows, layout, positional)
+
+
+# Columns without names
+
+
+def _by_position(table: Table, form: Format) -> _Roles:
+    """Take the columns in their usual order; check the number of every row's.
+
+    Raises:
+        InputError: names the line of a row of another number.
+    """
+    columns = [*table.rows[0][1]]
+    width = max(2, min(4, len(columns)) if form.raw else len(columns))
+    for line, values in table.rows:
+        size = min(4, len(values)) if form.raw else len(values)
+        fits = size <= 2 if width == 2 else size == width
+        if not fits or width not in form.widths:
+            raise _other_width(table, line, [*map(str, values.values())], width, form)
+    if width == 4:
+        return _Roles((columns[1],), columns[2], (columns[0], columns[3]))
+    columns = columns if len(columns) > 1 else [columns[0], 1]
+    return _Roles(tuple(columns[:-1]), columns[-1])
+
+
+def _other_width(
+    table: Table, line: int, cells: Sequence[str], width: int, form: Format
+) -> InputError:
+    text = "\t".join(cells)
+    found, remedy = f"{len(cells)} columns in {text[:60]!r}", None
+    if width == 3 and len(cells) < 3:
+        found += ", a pair without its second text or its label"
+    elif width == 2 and len(cells) == 3 and form.pairs:
+        remedy = "if the file holds pairs, give line 1 its second text"
+    elif len(cells) > 3 and not form.raw:
+        remedy = f"give line 1 the names of the columns, and {NAME_THEM}"
+    expected = form.widths.get(width) or " or ".join(form.widths[each] for each in form.widths)
+    expected += ", as in the lines before" if line > table.rows[0][0] else ""
+    return InputError(found, path=table.path, line=line, expected=expected, remedy=remedy)
+
+
+def _no_header(table: Table, columns: Sequence[str]) -> InputError:
+    line, first = table.rows[0]
+    shown = "\t".join(map(str, first.values()))
+    missing = next(name for name in columns if name not in first.values())
+    return InputError(
+        f"no column {missing!r} in {shown[:60]!r}",
+        path=table.path,
+        line=line,
+        key="columns",
+        expected="a first line with the names of the columns",
+        remedy="leave --columns out (text and label, in this order), or add such a line",
+    )
+
+
+# Columns with names
+
+
+def _by_name(
+    table: Table,
+    columns: Sequence[str] | None,
+    known: Known,
+    form: Format,
+    labelled: bool,
+) -> _Roles:
+    """Find the columns by their names; check that every row has them.
+
+    Raises:
+        InputError: names the line and the column that is missing.
+    """
+    names = [str(name) for name in table.rows[0][1]]
+    if columns is not None:
+        texts, label = tuple(columns[:-1]), columns[-1]
+    else:
+        texts = _text_columns(names, known, form)
+        label = _label_column(table, names, texts, known, form) or form.labels[0]
+    needed = (*texts, label) if labelled else texts
+    for line, values in table.rows:
+        for name in needed:
+            if name not in values:
+                raise _no_column(table, line, name, (*texts, label), [*map(str, values)])
+    raw = ("raw", "slots") if form.raw and {"raw", "slots"} <= set(names) else None
+    return _Roles(texts, label, raw)
+
+
+def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str, ...]:
+    """Return the names of the texts; of a half pair both, of an unknown table the usual one."""
+    if known.columns and set(known.columns[:-1]) <= set(names):
+        return tuple(known.columns[:-1])
+    spelt = {name.lower(): name for name in reversed(names)}
+    for wanted in (*form.pairs, *((text,) for text in form.texts)):
+        if all(name in spelt for name in wanted):
+            return tuple(spelt[name] for name in wanted)
+    half = (pair for pair in form.pairs if spelt.keys() & {*pair})
+    return tuple(spelt.get(name, name) for name in next(half, (form.texts[0],)))
+
+
+def _label_column(
+    table: Table, names: Sequence[str], texts: Sequence[str], known: Known, form: Format
+) -> str | None:
+    """Return the name of the labels: the usual one, or of the only column that could hold them."""
+    if known.columns and known.columns[-1] in names:
+        return known.columns[-1]
+    spelt = {name.lower(): name for name in reversed(names)}
+    for usual in form.labels:
+        if usual in spelt:
+            return spelt[usual]
+    if form.raw:
+        return None
+    others = [name for name in names if name not in texts]
+    possible = [name for name in others if _could_be_labels(table, name, known)]
+    return possible[0] if len(possible) == 1 else None
+
+
+def _could_be_labels(table: Table, name: str, known: Known) -> bool:
+    """Tell whether a column holds a classifier's labels or, without one, few different values."""
+    values = [values.get(name) for _, values in table.rows]
+    if not all(value is None or isinstance(value, str | int) for value in values):
+        return False
+    labels = list(filter(None, map(label_text, values)))
+    if known.labels is not None:
+        return 2 * sum(label in known.labels for label in labels) > len(labels)
+    return 0 < 2 * len(set(labels)) <= len(labels)
+
+
+def _no_column(
+    table: Table, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
+) -> InputError:
+    found, columns, such = f"no column {name!r}", "text and label", "[review, stars]"
+    if len(wanted) == 3 and wanted[0] in names:
+        columns, such = "both texts and of the label", "[sentence1, sentence2, label]"
+        if name == wanted[1]:
+            found += ": a pair without its second text"
+    return InputError(
+        found,
+        path=table.path,
+        line=line,
+        expected=f"one of {', '.join(names)}",
+        remedy=f"name the columns of {columns} with --columns, such as '{such}' "
+        "(data.init_args.columns of a configuration)",
+    )
+
+
+def each_label(table: Table) -> Iterator[str]:
+    """Yield what may be labels in a table without names, the first row's apart."""
+    for _, values in table.rows[1:]:
+        yield label_text(next(reversed(values.values())))

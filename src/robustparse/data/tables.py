@@ -1,0 +1,295 @@
+"""Tables, whatever file holds them: rows in, rows out.
+
+TSV, CSV, JSON lines, a JSON list of objects, Parquet, and datasets of the ``datasets`` library:
+saved in a folder (``FOLDER/SPLIT``), or on the hub (``datasets:NAME:SPLIT``). Files may be packed,
+see `robustparse.files.unpacked`. `columns` decides which columns are the text and the label.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from robustparse.errors import InputError, reason
+from robustparse.files import decode_json, plain_name, read_bytes, read_text
+from robustparse.types import ColumnName, Layout, Row, TableKind
+
+HUB = "datasets:"
+ENDINGS = (".tsv", ".csv", ".jsonl", ".json", ".parquet")
+"""What names of tables end in; any other name is taken for that of a TSV file."""
+
+_DELIMITERS = (",", ";", "\t", "|")  # of CSV: spreadsheets in many countries write semicolons
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")  # the first line of a CSV file that Excel writes
+# A field is quoted, a number or missing. Possessive quantifiers (*+): a match takes linear time.
+_FIELD = r'(?:"(?:[^"]|"")*+"|[-+0-9.eE]*+|NA)'
+_QUOTED_TSV = re.compile(rf'(?:"(?:[^"]|"")*+"(?:\t{_FIELD})*+(?:\r?\n|$))++')
+_PARQUET = b"PAR1"
+# What other programs may take for the end of a line of JSON.
+_LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a file, in which no column has a meaning yet.
+
+    Args:
+        path: of the file, or name of the dataset.
+        kind: how a file with changed rows is written.
+        named: columns have names; otherwise they are numbered, and the first row may be a header.
+        rows: of each its line (in a dataset or Parquet file its number, from 1) and its values.
+        delimiter: of a CSV file.
+    """
+
+    path: Path
+    kind: TableKind
+    named: bool
+    rows: list[tuple[int, dict[ColumnName, Any]]]
+    delimiter: str = "\t"
+
+
+def read_table(path: str | Path) -> Table:
+    """Read a table.
+
+    Raises:
+        InputError: names file and line of what cannot be used.
+    """
+    path = Path(path)
+    if is_dataset(path):
+        return _dataset(path)
+    ending = _ending_of_name(path)
+    if ending == ".parquet" or _starts_as_parquet(path):
+        return _parquet(path)
+    text = read_text(path)
+    if ending == ".csv":
+        table = _csv(path, text)
+    elif ending == ".json" and text.lstrip().startswith("["):
+        table = Table(path, "json list", True, list(_json_list(path, text)))
+    elif ending in (".json", ".jsonl"):
+        table = Table(path, "json lines", True, list(_json_lines(path, text)))
+    elif _QUOTED_TSV.fullmatch(text):
+        rows = list(_records(path, text, "\t"))
+        table = Table(path, "quoted tsv", False, rows)
+    else:
+        rows = [(at, _numbered(line.split("\t"))) for at, line in _lines(text)]
+        table = Table(path, "tsv", False, rows)
+    if not table.rows:
+        raise InputError("the file holds no text", path=path)
+    return table
+
+
+def is_dataset(path: str | Path) -> bool:
+    """Tell whether a path names a dataset of the ``datasets`` library."""
+    if str(path).startswith(HUB):
+        return True
+    return any((Path(path) / name).exists() for name in ("state.json", "dataset_dict.json"))
+
+
+def ending_of(path: str | Path) -> str:
+    """Return the ending of files made from a table: its own, or ``.jsonl`` for Parquet, datasets.
+
+    A name that does not say what it is stands for a TSV file.
+    """
+    ending = ".jsonl" if is_dataset(path) else _ending_of_name(Path(path))
+    return ".jsonl" if ending == ".parquet" else ending
+
+
+def _ending_of_name(path: Path) -> str:
+    ending = Path(plain_name(path)).suffix.lower()
+    return ending if ending in ENDINGS else ".tsv"
+
+
+# Tabs and commas
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.rstrip("\r\n").split("\n"), start=1):
+        yield number, line.removesuffix("\r")
+
+
+def _numbered(cells: Iterable[str]) -> dict[ColumnName, Any]:
+    return dict(enumerate(cells))
+
+
+def _csv(path: Path, text: str) -> Table:
+    """Read CSV by the first delimiter that gives all rows the same number of cells.
+
+    If there is none, by the first one that divides the first row.
+    """
+    first = 1
+    delimiters: tuple[str, ...] = _DELIMITERS
+    if separator := _SEPARATOR_LINE.match(text):
+        first, delimiters, text = 2, (separator[1],), text[separator.end() :]
+    tables, mistake = [], None
+    for delimiter in delimiters:
+        try:
+            rows = list(_records(path, text, delimiter, first))
+        except InputError as error:
+            mistake = mistake or error
+            continue
+        widths = {len(values) for _, values in rows}
+        if len(widths) == 1 and widths != {1}:
+            return Table(path, "csv", False, rows, delimiter)
+        tables.append(Table(path, "csv", False, rows, delimiter))
+    if mistake is not None:
+        raise mistake
+    divided = [table for table in tables if table.rows and len(table.rows[0][1]) > 1]
+    return (divided or tables)[0]
+
+
+def _records(
+    path: Path, text: str, delimiter: str, first: int = 1
+) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
+    """Yield the line where each record begins, and its cells, which may hold line breaks.
+
+    Raises:
+        InputError: names the line of a quotation mark that is out of place, or never closed.
+    """
+    # Python's own reader, as it tells the lines. It refuses fields over a limit for all its users.
+    lines = (f"{line}\n" for _, line in _lines(text))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        line = first + reader.line_num
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            found = f"not CSV with the delimiter {delimiter!r} ({reason(error)})"
+            remedy = "put cells with quotation marks in quotation marks, and double those in them"
+            raise InputError(found, path=path, line=line, remedy=remedy) from None
+        yield line, _numbered(cells or [""])
+
+
+# JSON
+
+
+def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
+    for number, line in _lines(text):
+        yield number, decode_json(line, dict, path=path, line=number)
+
+
+def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
+    """Yield each object of a list, with the line in which it begins."""
+    decode_json(text, list, path=path)  # names what is wrong with the whole
+    decoder, blank = json.JSONDecoder(), re.compile(r"[\s,]*")
+    at, line = text.index("[") + 1, 1
+    counted = 0  # characters whose line breaks are counted
+    while True:
+        at = blank.match(text, at).end()  # type: ignore[union-attr]
+        if text[at] == "]":
+            return
+        line, counted = line + text.count("\n", counted, at), at
+        _, end = decoder.raw_decode(text, at)
+        yield line, decode_json(text[at:end], dict, path=path, line=line)
+        at = end
+
+
+# Parquet and datasets
+
+
+def _starts_as_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_PARQUET)) == _PARQUET
+    except OSError:  # said when it is read
+        return False
+
+
+def _parquet(path: Path) -> Table:
+    import datasets  # which takes seconds
+    from pyarrow import parquet
+
+    content = read_bytes(path)
+    try:
+        data = datasets.Dataset(parquet.read_table(io.BytesIO(content)))
+    except Exception as error:  # a damaged file may raise anything
+        raise InputError(f"not a Parquet file ({reason(error)})", path=path) from None
+    return _named_rows(path, data)
+
+
+def _dataset(path: Path) -> Table:
+    import datasets  # which takes seconds
+
+    try:
+        if str(path).startswith(HUB):
+            name, _, split = str(path).removeprefix(HUB).rpartition(":")
+            data = datasets.load_dataset(name, split=split)
+        else:
+            data = datasets.load_from_disk(str(path))
+    except Exception as error:  # of any library that `datasets` reads files with
+        raise InputError(f"not a dataset ({reason(error)})", path=path) from None
+    if not isinstance(data, datasets.Dataset):
+        splits = ", ".join(data)
+        raise InputError(f"holds the splits {splits}", path=path, remedy=f"name one: {path}/SPLIT")
+    return _named_rows(path, data)
+
+
+def _named_rows(path: Path, data: Any) -> Table:
+    """Return the rows of a dataset; the numbers of a ``ClassLabel`` become names, -1 is None.
+
+    Columns of pictures and sounds are left out.
+    """
+    names = [name for name, feature in data.features.items() if not hasattr(feature, "decode")]
+    classes = {name: getattr(data.features[name], "names", None) for name in names}
+    rows = []
+    for number, row in enumerate(data.select_columns(names), start=1):
+        for name, labels in classes.items():
+            if labels is not None and isinstance(value := row[name], int):
+                row[name] = labels[value] if value >= 0 else None
+        rows.append((number, row))
+    if not rows:
+        raise InputError("the dataset holds no text", path=path)
+    return Table(path, "json lines", True, rows)
+
+
+# Writing
+
+
+def without_raw(row: Row) -> Row:
+    """Return the row of an utterance whose words are no longer those of its raw text."""
+    layout = row.layout
+    columns: tuple[ColumnName, ...] = (layout.texts[0], layout.label)
+    values = {column: row.values.get(column) for column in columns}
+    if isinstance(columns[0], int):
+        columns, values = (0, 1), dict(enumerate(values.values()))
+    layout = replace(layout, texts=columns[:1], label=columns[1], raw=None)
+    return Row(row.line, values, layout)
+
+
+def row_text(row: Row) -> str:
+    """Return a row as a file of its kind holds it, without a line break at its end."""
+    kind, values = row.layout.kind, row.values
+    if kind in ("json lines", "json list"):
+        text = json.dumps(dict(values), ensure_ascii=False, default=str)  # such as a date
+        return text.translate(_LINE_BREAKS)
+    return _cells(["" if value is None else str(value) for value in values.values()], row.layout)
+
+
+def table_text(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the parts of a file of rows, which have one layout: names, rows, and what ends it."""
+    before, after, between = "", "", ""
+    for number, row in enumerate(rows):
+        if number == 0 and row.layout.kind == "json list":
+            before, after, between = "[\n", "\n]\n", ",\n"
+        elif number == 0:
+            names = list(map(str, row.values))
+            before = f"{_cells(names, row.layout)}\n" if row.layout.header else ""
+            after = between = "\n"
+        yield f"{before if number == 0 else between}{row_text(row)}"
+    yield after
+
+
+def _cells(cells: list[str], layout: Layout) -> str:
+    if layout.kind == "tsv":
+        return "\t".join(cells)
+    out = io.StringIO()
+    if layout.kind == "quoted tsv":
+        writer = csv.writer(out, "excel-tab", quoting=csv.QUOTE_ALL, lineterminator="")
+    else:
+        writer = csv.writer(out, "excel", delimiter=layout.delimiter, lineterminator="")
+    writer.writerow(cells)
+    return out.getvalue()
