@@ -3,7 +3,9 @@
 Each has a good file and, unless its files are checked, a second, plain reading.
 """
 
+import csv
 import gzip
+import io
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -65,6 +67,8 @@ def given_readers() -> dict[str, Reader]:
     conllx = re.sub(rb"(?m)^(#.*|[0-9]+[-.][0-9]+\t.*)\n", b"", conllu)
     tsv = b"a fine film\tpos\na dull , long film\tneg\nnot bad\tpos\n"
     jsonl = re.sub(rb"(.*)\t(.*)", rb'{"text": "\1", "label": "\2"}', tsv)
+    texts_csv = b'text,label\na fine film,pos\n"a ""dull"" , long\nfilm",neg\nnot bad,pos\n'
+    listed = b"[" + jsonl.strip().replace(b"\n", b",\n") + b"]\n"
     pairs = b"a man sleeps\tnobody is up\tyes\ntwo dogs run\ttwo cats\tno\n"
     line = rb'{"premise": "\1", "hypothesis": "\2", "label": "\3"}'
     json_pairs = re.sub(rb"(.*)\t(.*)\t(.*)", line, pairs)
@@ -79,6 +83,8 @@ def given_readers() -> dict[str, Reader]:
         "CoNLL-X": Reader(conllx, _trees, _plain_trees, 6, "a.conllx"),
         "texts, TSV": Reader(tsv, _texts, _plain_tsv, 8, "a.tsv"),
         "texts, JSON lines": Reader(jsonl, _texts, _plain_json_lines, 8, "a.jsonl"),
+        "texts, CSV": Reader(texts_csv, _texts, _plain_csv, 8, "a.csv"),
+        "texts, JSON list": Reader(listed, _texts, _plain_json_list, 6, "a.json"),
         "pairs, TSV": Reader(pairs, _texts, _plain_tsv, 6, "a.tsv"),
         "pairs, JSON lines": Reader(json_pairs, _texts, _plain_json_lines, 6, "a.jsonl"),
         "raw text": Reader(raw, _raw, _plain_raw, 4, "a.txt"),
@@ -154,21 +160,38 @@ def _plain_tsv(content: bytes) -> Value:
     width = len(rows[0])
     if width not in (2, 3) or any(len(row) != width for row in rows):
         raise ValueError(f"{width} columns in the first line, others in the rest")
-    return [_plain_text(*row) for row in rows]
+    return _plain_texts(rows)
+
+
+def _plain_csv(content: bytes) -> Value:
+    """Take the names of columns from the first row."""
+    names, *rows = csv.reader(io.StringIO(text_of(content).rstrip(), newline=""), strict=True)
+    return _plain_texts([[row[names.index(name)] for name in ("text", "label")] for row in rows])
 
 
 def _plain_json_lines(content: bytes) -> Value:
     """Take the names of columns from the first line."""
-    rows = [json.loads("\t".join(row)) for row in rows_of(content)]
+    return _plain_objects([json.loads("\t".join(row)) for row in rows_of(content)])
+
+
+def _plain_json_list(content: bytes) -> Value:
+    return _plain_objects(json.loads(text_of(content)))
+
+
+def _plain_objects(rows: list[dict[str, Any]]) -> Value:
     pairs = {"premise", "hypothesis"} <= rows[0].keys()
     names = ("premise", "hypothesis", "label") if pairs else ("text", "label")
-    return [_plain_text(*(row[name] for name in names)) for row in rows]
+    return _plain_texts([[row[name] for name in names] for row in rows])
 
 
-def _plain_text(*columns: Any) -> Value:
-    *context, text, label = columns
-    first = tuple(context[0].split()) if context else ()
-    return first, tuple(text.split()), str(label).strip()
+def _plain_texts(rows: list[list[Any]]) -> Value:
+    """Take the rows that have a label."""
+    texts = []
+    for *context, text, label in rows:
+        if label is not None and str(label).strip() not in ("", "-", "-1", "nan"):
+            first = tuple(context[0].split()) if context else ()
+            texts.append((first, tuple(text.split()), str(label).strip()))
+    return texts
 
 
 def _vectors(path: Path) -> Value:

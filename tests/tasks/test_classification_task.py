@@ -1,6 +1,7 @@
 """Classification as a task: scores, records, drawings, warnings."""
 
 import pickle
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from robustparse.errors import InputError
 from robustparse.tasks.classification import ClassificationTask
 from robustparse.tasks.task import named
-from robustparse.types import Example, Label, Sentence
+from robustparse.types import Example, Label, Layout, Row, Sentence
 
 TASK = ClassificationTask()
 SURE = Label("pos", {"neg": 0.12344, "pos": 0.87656})
@@ -23,8 +24,8 @@ RECORD = {
 }
 
 
-def example(gold: str, block: str = "x") -> Example:
-    return Example(4, Sentence(("a", "b")), gold, block)
+def example(gold: str) -> Example:
+    return Example(4, Sentence(("a", "b")), gold)
 
 
 def test_sums_add_up_to_accuracy():
@@ -109,7 +110,8 @@ def test_what_a_model_cannot_read_is_refused_by_line():
     def check(examples):
         raise InputError("cannot be read")
 
-    for block, line in (("x", 5), ("", None)):
+    row = Row(7, {0: "a b", 1: "pos"}, Layout("tsv", (0,), 1))
+    for each, line in ((row, 7), (None, None)):
         with pytest.raises(InputError) as error:
-            TASK.check([example("pos", block)], "x.tsv", check)
+            TASK.check([replace(example("pos"), row=each)], "x.tsv", check)
         assert (error.value.path, error.value.line) == ("x.tsv", line)

@@ -60,10 +60,9 @@ def read_table(path: str | Path) -> Table:
     path = Path(path)
     if is_dataset(path):
         return _dataset(path)
-    ending = _ending_of_name(path)
-    if ending == ".parquet" or _starts_as_parquet(path):
+    if _is_parquet(path):
         return _parquet(path)
-    text = read_text(path)
+    ending, text = _ending_of_name(path), read_text(path)
     if ending == ".csv":
         table = _csv(path, text)
     elif ending == ".json" and text.lstrip().startswith("["):
@@ -93,8 +92,9 @@ def ending_of(path: str | Path) -> str:
 
     A name that does not say what it is stands for a TSV file.
     """
-    ending = ".jsonl" if is_dataset(path) else _ending_of_name(Path(path))
-    return ".jsonl" if ending == ".parquet" else ending
+    if is_dataset(path) or _is_parquet(Path(path)):
+        return ".jsonl"
+    return _ending_of_name(Path(path))
 
 
 def _ending_of_name(path: Path) -> str:
@@ -134,9 +134,9 @@ def _csv(path: Path, text: str) -> Table:
         if len(widths) == 1 and widths != {1}:
             return Table(path, "csv", False, rows, delimiter)
         tables.append(Table(path, "csv", False, rows, delimiter))
-    if mistake is not None:
-        raise mistake
     divided = [table for table in tables if table.rows and len(table.rows[0][1]) > 1]
+    if mistake is not None and not divided:
+        raise mistake
     return (divided or tables)[0]
 
 
@@ -191,7 +191,10 @@ def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, An
 # Parquet and datasets
 
 
-def _starts_as_parquet(path: Path) -> bool:
+def _is_parquet(path: Path) -> bool:
+    """Tell by the name or the first bytes of a file whether it is Parquet."""
+    if _ending_of_name(path) == ".parquet":
+        return True
     try:
         with path.open("rb") as file:
             return file.read(len(_PARQUET)) == _PARQUET

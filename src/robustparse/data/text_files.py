@@ -114,13 +114,13 @@ def _sentence(values: Mapping[ColumnName, Any], layout: Layout) -> Sentence:
 
 def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> str:
     value = values.get(layout.label)
-    found = "" if layout.label in values or not labelled else "no label"
-    if not found and (isinstance(value, str | int) or not (label := label_text(value))):
-        return label_text(value)
     if not labelled:
-        return ""
-    found = found or f"the label is {value!r:.40}"
-    raise InputError(found, expected="a text and its label")
+        return label_text(value) if isinstance(value, str | int) else ""
+    if layout.label not in values:
+        raise InputError("no label", expected="a text and its label")
+    if label_text(value) and not isinstance(value, str | int):
+        raise InputError(f"the label is {value!r:.40}", expected="a text and its label")
+    return label_text(value)
 
 
 def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> None:
