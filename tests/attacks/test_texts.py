@@ -12,6 +12,7 @@ from robustparse.attacks.engine.texts import texts_of
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
 from robustparse.attacks.search.requests import Expand
+from robustparse.data.reading import Reading
 
 
 def test_every_state_reads_as_its_words() -> None:
@@ -55,8 +56,10 @@ def test_every_state_reads_as_its_words() -> None:
 
 
 def test_expand_lists_one_change_each() -> None:
+    xyz = example("x y z", "NN NN NN")
     problem = Problem(
-        example=example("x y z", "NN NN NN"),
+        example=xyz,
+        reading=Reading.word_for_word(xyz.sentence),
         original=np.array([5, 6, 7], dtype=np.int32),
         marks=np.zeros(3, dtype=np.int32),
         eligible=np.ones(3, dtype=np.bool_),

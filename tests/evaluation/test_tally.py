@@ -38,7 +38,9 @@ def result(*counted: bool) -> AttackResult:
     )
     return AttackResult(
         example=example,
+        text=example.sentence,
         words=("Ein", "ü", "!"),
+        read=("Ein", "ü", "!"),
         edited=(1,),
         clean=DependencyTree((2, 0, 1), ("det", "nsubj", "punct")),
         attacked=DependencyTree((2, 1, 1), ("root", "obj", "punct")),

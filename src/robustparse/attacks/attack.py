@@ -200,21 +200,24 @@ def _results(
 
 
 def _result(run: SearchRun, victim: Victim) -> AttackResult:
-    edited = tuple(np.flatnonzero(run.outcome).tolist())
-    words, original = run.words, run.problem.sentence.words
-    clean, attacked = victim.answers(joined([run.clean, run.attacked]), [len(words)] * 2)
+    problem, words = run.problem, run.words
+    edited = np.flatnonzero(run.outcome).tolist()
+    before, after = problem.example.sentence.words, run.read
+    clean, attacked = victim.answers(joined([run.clean, run.attacked]), [len(problem)] * 2)
     return AttackResult(
-        example=run.problem.example,
+        example=problem.example,
+        text=problem.sentence,
         words=words,
-        edited=edited,
+        read=after,
+        edited=tuple(map(problem.place, edited)),
         clean=clean,
         attacked=attacked,
-        counted=tuple(run.problem.counted.tolist()),
+        counted=tuple(problem.counted.tolist()),
         targeted=run.targeted,
         skipped=run.skipped,
         success=run.success,
         charged=run.queries.charged,
         unique=run.queries.unique,
         candidates=run.counts,
-        unseen=unseen_words(victim, [original[at] for at in edited], [words[at] for at in edited]),
+        unseen=unseen_words(victim, [before[at] for at in edited], [after[at] for at in edited]),
     )

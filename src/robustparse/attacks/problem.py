@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from robustparse.data.reading import Reading
 from robustparse.types import Example, Ids, Indices, Mask, Sentence, States
 
 UNKNOWN = -1
@@ -25,14 +26,17 @@ State = States
 class Problem:
     """Everything a search may do to one sentence.
 
+    Positions are those of the words that the victim reads; `place` says where they are in the text.
+
     Args:
         example: the original sentence; random choices follow from (seed, its id).
+        reading: the text that is reworded, and what the victim reads of it.
         original: the victim's rows of the original words, `int32 (words,)`.
         marks: the victim's ids of the original's marks, `int32 (words,)`.
         eligible: which words may be changed, `bool (words,)`.
         ptr: candidates proposed for word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
         rows: the victim's rows of all candidates, `int32 (candidates,)`.
-        words: the candidates as strings, aligned with `rows`.
+        words: the candidates as they stand in the text, aligned with `rows`.
         gold: what the goal compares the victim's answers with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
         once: whether no changed word may be changed again (`SentenceConstraint.once`).
@@ -40,6 +44,7 @@ class Problem:
     """
 
     example: Example
+    reading: Reading
     original: Ids
     marks: Ids
     eligible: Mask
@@ -61,8 +66,12 @@ class Problem:
 
     @property
     def sentence(self) -> Sentence:
-        """The original sentence."""
-        return self.example.sentence
+        """The text that is reworded, as it is."""
+        return self.reading.sentence
+
+    def place(self, position: int) -> int:
+        """Return where the text has the word of a position that may be changed."""
+        return int(self.reading.places[position])
 
     def start(self) -> State:
         """Return the sentence as it is."""
@@ -78,14 +87,14 @@ class Problem:
         return changeable
 
     def word(self, state: State, position: int) -> str:
-        """Return the word at a position of a state, which is neither unknown nor deleted."""
+        """Return the text's word at a position of a state, neither unknown nor deleted."""
         choice = int(state[position])
         if not choice:
-            return self.sentence.words[position]
+            return self.sentence.words[self.place(position)]
         return self.words[int(self.ptr[position]) + choice - 1]
 
     def text(self, state: State) -> tuple[str, ...]:
-        """Return the words of a state.
+        """Return the words of the text in a state.
 
         Raises:
             ValueError: the state holds the unknown word, which has no spelling, or lacks a word.
@@ -94,7 +103,7 @@ class Problem:
             raise ValueError(f"state {state.tolist()} holds the unknown word or lacks one: no text")
         words = list(self.sentence.words)
         for position in np.flatnonzero(state).tolist():
-            words[position] = self.word(state, position)
+            words[self.place(position)] = self.word(state, position)
         return tuple(words)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from robustparse.attacks.engine.funnel import CandidateCounts
 from robustparse.attacks.unseen import Unseen
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,9 @@ class AttackResult:
 
     Args:
         example: the original sentence with its gold answer.
-        words: the adversarial sentence, as long as the original.
+        text: what was reworded, the example's sentence or the raw text that it was made of.
+        words: the adversarial text, as long as the original.
+        read: what the victim reads of it, as long as the example's sentence.
         edited: positions whose word was changed, from 0, rising.
         clean: the victim's answer to the original sentence, of the task's type.
         attacked: its answer to the adversarial sentence, asked for once more after the search.
@@ -30,7 +32,9 @@ class AttackResult:
     """
 
     example: Example
+    text: Sentence
     words: tuple[str, ...]
+    read: tuple[str, ...]
     edited: tuple[int, ...]
     clean: Any
     attacked: Any

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from robustparse.data.reading import Reading
 from robustparse.types import Example, Floats, Ids, Mask, Predictions, Sentence
 
 Loss = Literal["margin", "cross_entropy"]
@@ -106,6 +107,14 @@ class CalledVictim(Victim, Protocol):
     @property
     def batch_texts(self) -> int:
         """Texts of a call, at most."""
+
+
+@runtime_checkable
+class ReadingVictim(Victim, Protocol):
+    """A victim that may read other words than those of the texts that are reworded."""
+
+    def reading(self, example: Example) -> Reading:
+        """Return which text of an example is reworded, and what the victim reads of it."""
 
 
 @runtime_checkable

@@ -236,7 +236,7 @@ def _attacked(summary: Summary, folder: Path, keep: Keep) -> Copies:
         each_line(folder / EXAMPLES), read_adversarial(folder, task), strict=True
     ):
         if line["edited"] or keep == "all":
-            yield copy, line["tokens"], bool(line["edited"])
+            yield copy, line.get("read", line["tokens"]), bool(line["edited"])
 
 
 def _write_report(

@@ -211,6 +211,8 @@ class Pair:
         after: the adversarial words, as many.
         success: whether the attack succeeded.
         context: the words of the other text of a pair, or empty.
+        before_read: what the victim reads of the original words.
+        after_read: what it reads of the adversarial words, as many.
     """
 
     id: int
@@ -218,6 +220,8 @@ class Pair:
     after: tuple[str, ...]
     success: bool
     context: tuple[str, ...] = ()
+    before_read: tuple[str, ...] = ()
+    after_read: tuple[str, ...] = ()
 
     @property
     def changed(self) -> list[int]:
@@ -271,13 +275,17 @@ def pair_of(line: dict[str, Any], folder: Path) -> Pair:
     before: Any = line.get("tokens")
     after: Any = line.get("adversarial_tokens")
     context: Any = line.get("context") or []
+    read: Any = line.get("read", before)
+    read_after: Any = line.get("adversarial_read", after)
     success = line.get("success")
-    for words in (before, after, context):
+    for words in (before, after, context, read, read_after):
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             break
     else:
-        if len(before) == len(after) and isinstance(success, bool):
-            return Pair(line["id"], tuple(before), tuple(after), success, tuple(context))
+        as_many = len(before) == len(after) and len(read) == len(read_after)
+        if as_many and isinstance(success, bool):
+            texts = map(tuple, (context, read, read_after))
+            return Pair(line["id"], tuple(before), tuple(after), success, *texts)
     raise InputError(
         "not as an attack writes it",
         path=folder / EXAMPLES,

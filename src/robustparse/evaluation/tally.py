@@ -12,7 +12,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.attacks.victim import Victim
 from robustparse.metrics import percent
 from robustparse.tasks.task import Task
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
 
 Line = Mapping[str, Any]
 
@@ -28,9 +28,11 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
     reaches it as it is; ``candidates`` says how many were made and passed each constraint,
     ``unseen`` how many changed words the victim does not know; ``edited_tags`` are the tags
     (`Sentence.tagged`) of changed words on the original sentence, none where the corpus has none;
-    ``uncounted`` are the positions of words that do not enter the scores, if there are any.
+    ``uncounted`` are the positions of words that do not enter the scores, if there are any;
+    ``read`` and ``adversarial_read`` are what the victim reads, if that is not ``tokens`` and
+    ``adversarial_tokens``.
     """
-    example, tags = result.example, result.example.sentence.tagged()
+    example, tags = result.example, result.text.tagged()
     counted = np.array(result.counted, dtype=np.bool_)
     clean, attacked = (
         task.correct(answer, example, counted) for answer in (result.clean, result.attacked)
@@ -48,8 +50,9 @@ def result_line(task: Task, result: AttackResult) -> dict[str, Any]:
     return {
         "id": result.id,
         **({"context": list(context)} if (context := example.sentence.context) else {}),
-        "tokens": list(example.sentence.words),
+        "tokens": list(result.text.words),
         "adversarial_tokens": list(result.words),
+        **_read(example.sentence, result.text, result.read),
         "edited": list(result.edited),
         "gold": task.to_record(example.gold),
         "clean": scored(result.clean, clean),
@@ -72,7 +75,8 @@ def check_line(task: Task, line: Line, example: Example) -> None:
     Raises:
         Exception: what is missing or wrong in it; see `files.as_written`.
     """
-    words, tags, new = example.sentence.words, example.sentence.tagged(), line["adversarial_tokens"]
+    reading, new = task.reading(example), line["adversarial_tokens"]
+    words, tags = reading.sentence.words, reading.sentence.tagged()
     if not isinstance(new, list) or not all(isinstance(word, str) and word for word in new):
         raise ValueError("adversarial_tokens are no words")
     pairs = enumerate(zip(words, new, strict=True))
@@ -82,11 +86,12 @@ def check_line(task: Task, line: Line, example: Example) -> None:
         "edited": edited,
         "gold": task.to_record(example.gold),
         "edited_tags": [tags[position] for position in edited] if tags else [],
+        **_read(example.sentence, reading.sentence, reading.of(new)),
     }
     if context := example.sentence.context:
         expected["context"] = list(context)
     for key, value in expected.items():
-        if line[key] != value:
+        if line.get(key) != value:
             raise ValueError(f"{key} of another sentence or another edit")
     task.changes(line)  # which reads the answers
     for when in WHEN:
@@ -100,6 +105,13 @@ def check_line(task: Task, line: Line, example: Example) -> None:
         raise TypeError("targeted, skipped and success are true or false")
     if any(operator.index(line["queries"][kind]) < 0 for kind in ("charged", "unique")):
         raise ValueError("negative queries")
+
+
+def _read(sentence: Sentence, text: Sentence, after: Sequence[str]) -> dict[str, list[str]]:
+    """Return what the victim reads of a text before and after, if it is not the text."""
+    if text.words == sentence.words:
+        return {}
+    return {"read": list(sentence.words), "adversarial_read": list(after)}
 
 
 def result_lines(

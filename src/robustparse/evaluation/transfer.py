@@ -77,13 +77,13 @@ def read_source(folder: Path) -> Source:
     originals, adversarial, counted = [], [], []
     for id_, (line, copy) in enumerate(zip(lines, copies, strict=True)):
         pair = pair_of(line, folder)
-        if copy.sentence.words != pair.after:
+        if copy.sentence.words != pair.after_read:
             found = f"sentence {pair.id} has other words than in {EXAMPLES}"
             raise InputError(found, path=folder, remedy=REMEDY)
         adversarial.append(replace(copy, id=id_))
-        sentence = replace(copy.sentence, words=pair.before)
+        sentence = replace(copy.sentence, words=pair.before_read)
         originals.append(replace(copy, id=id_, sentence=sentence))
-        counted.append(_counted(line, folder, len(pair.before)))
+        counted.append(_counted(line, folder, len(pair.before_read)))
     success = np.array([line["success"] for line in lines], dtype=np.bool_)
     return Source(str(folder), task, originals, adversarial, success, counted)
 

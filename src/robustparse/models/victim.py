@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch
+from robustparse.data.reading import Reading
 from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.errors import InputError, check_choice
 from robustparse.metrics import PunctuationPolicy
@@ -83,6 +84,10 @@ class ModelVictim:
     def training_words(self) -> Set[str]:
         """See ``Victim``; the most frequent come first."""
         return self.model.vocabulary.training_words
+
+    def reading(self, example: Example) -> Reading:
+        """See ``Task.reading``."""
+        return self.task.reading(example)
 
     def check(self, examples: Sequence[Example]) -> None:
         """See ``Model.check``; all models must read the sentences."""

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.columns import Known
+from robustparse.data.reading import Reading
 from robustparse.data.tables import without_raw
 from robustparse.data.utterances.forms import read_forms
-from robustparse.data.utterances.raw import raw_utterance, slots_in
+from robustparse.data.utterances.raw import RawReading, RawUtterance, raw_utterance, slots_in
+from robustparse.data.utterances.stems import StemReading
 from robustparse.errors import InputError
 from robustparse.grammars import (
     NEXT_FORM,
@@ -23,7 +25,7 @@ from robustparse.grammars import (
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.task import MOST_LISTED, Record
 from robustparse.tasks.text import TextTask, template
-from robustparse.types import Example, LogicalForm, Sentence
+from robustparse.types import Example, LogicalForm, Row, Sentence
 
 
 class SemanticTask(TextTask):
@@ -35,6 +37,8 @@ class SemanticTask(TextTask):
     Args:
         language: of forms that are read, see `read_forms`; a model gives that of its own.
         copy: the parser may copy words of an utterance into its form.
+        stems: whether the parser reads stems; a raw text tells by itself what is read of it, unless
+            none of its words is inflected.
     """
 
     name = "semantic"
@@ -46,8 +50,8 @@ class SemanticTask(TextTask):
         "another color.</li></ul>"
     )
 
-    def __init__(self, language: str | None = None, copy: bool = False) -> None:
-        self.language, self.copy = language, copy
+    def __init__(self, language: str | None = None, copy: bool = False, stems: bool = True) -> None:
+        self.language, self.copy, self.stems = language, copy, stems
 
     def read(
         self,
@@ -67,14 +71,35 @@ class SemanticTask(TextTask):
 
         return sample_questions(seed).split(split)
 
+    def row(self, example: Example, words: Sequence[str] | None, answer: str | None) -> Row:
+        """Return the row of an utterance; other words of a raw text keep its columns."""
+        row, raw = example.row, self._raw(example)
+        if row is None or raw is None or words is None or row.layout.raw is None:
+            return super().row(example, words, answer)
+        values = {**row.values, row.layout.raw[0]: " ".join(words)}
+        read = Sentence(self.reading(example).of(words))
+        changed = replace(example, sentence=read, row=replace(row, values=values))
+        return super().row(changed, None, answer)
+
     def surface(self, example: Example) -> Sentence:
         """Return the raw text where the data hold it."""
-        raw = raw_utterance(example)
+        raw = self._raw(example)
         return example.sentence if raw is None else Sentence(raw.words)
+
+    def reading(self, example: Example) -> Reading:
+        """Return the raw text, read as slots and stems, or the utterance, which may be of stems."""
+        raw = self._raw(example)
+        if raw is not None:
+            return RawReading.aligned(raw, example.sentence)
+        kind = StemReading if self.stems else Reading
+        return kind.word_for_word(example.sentence)
+
+    def _raw(self, example: Example) -> RawUtterance | None:
+        return raw_utterance(example, self.stems)
 
     def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
         """Return the raw text, if the utterance was made of it; a slot has its last word's tag."""
-        raw = raw_utterance(example)
+        raw = self._raw(example)
         placed = [] if raw is None else raw.placed(raw.words)
         if raw is None or example.sentence.words != tuple(token for token, _ in placed):
             return super().tagging(example)
@@ -87,7 +112,7 @@ class SemanticTask(TextTask):
 
         None if a slot of the form is lost, or if the utterance is the same in stems.
         """
-        raw = raw_utterance(example)
+        raw = self._raw(example)
         parsed = tuple(words) if raw is None else raw.parsed(words)
         same = raw is not None and parsed in (example.sentence.words, raw.parsed(raw.words))
         if same or not parsed or not self.needed(example) <= set(parsed):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.columns import Known
+from robustparse.data.reading import Reading
 from robustparse.errors import InputError
 from robustparse.files import plain_name
 from robustparse.metrics import PunctuationPolicy
@@ -103,7 +104,8 @@ class Task(ABC):
 
         Args:
             example: what its file says of it and the task does not is kept.
-            words: other words, as many; the gold answer stays, unless another is given.
+            words: other words, as many as `surface` has; the gold answer stays, unless another is
+                given.
             answer: instead of the gold one.
         """
 
@@ -125,8 +127,15 @@ class Task(ABC):
         return (self.write(*written) for written in examples)
 
     def surface(self, example: Example) -> Sentence:
-        """Return the sentence that operations reword: by default the example's own."""
+        """Return the text that operations and attacks reword: by default the example's own."""
         return example.sentence
+
+    def reading(self, example: Example) -> Reading:
+        """Return how a model of the task reads the text that attacks reword, which is `surface`.
+
+        By default it reads it word for word.
+        """
+        return Reading.word_for_word(self.surface(example))
 
     def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
         """Return the text that a tagger reads for the tags of a sentence: by default its words.

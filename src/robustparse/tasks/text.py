@@ -32,11 +32,15 @@ class TextTask(Task):
         self, example: Example, words: Sequence[str] | None = None, answer: str | None = None
     ) -> str:
         """Return the row of a text."""
-        return f"{row_text(changed_row(example, words, answer))}\n"
+        return f"{row_text(self.row(example, words, answer))}\n"
 
     def file(self, examples: Iterable[Written]) -> Iterator[str]:
         """Yield the parts of a table."""
-        return table_text(changed_row(*written) for written in examples)
+        return table_text(self.row(*written) for written in examples)
+
+    def row(self, example: Example, words: Sequence[str] | None, answer: str | None) -> Row:
+        """Return the row of a text with other words and another answer, where they are given."""
+        return changed_row(example, words, answer)
 
     def pairs_file(self, pairs: Iterable[tuple[Example, Sequence[str]]]) -> Iterator[str]:
         """See `Task.pairs_file`."""

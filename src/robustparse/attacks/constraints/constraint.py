@@ -21,7 +21,13 @@ class Constraint(Part):
 
     Constraints apply in listed order. One that overrides `accept` says in its docstring what it
     compares a candidate with; it sees the original sentence with the one word changed.
+
+    Attributes:
+        of_read_words: whether it looks at the words that a victim reads, such as stems, instead of
+            those of the text that is reworded, see `Reading`.
     """
+
+    of_read_words: bool = False
 
     def prepare(self, victim: Victim) -> None:
         """Make ready for the sentences of a victim, before any question is asked."""

@@ -78,6 +78,8 @@ class Slots(Constraint):
     nobody could tell the form (Huang et al. 2021).
     """
 
+    of_read_words = True
+
     def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         tokens = set(example.gold.split()) if isinstance(example.gold, LogicalForm) else set()
@@ -211,6 +213,8 @@ class SeenInTraining(Constraint):
     Raises:
         InputError: the file cannot be read.
     """
+
+    of_read_words = True
 
     def __init__(self, path: str | None = None) -> None:
         self.path = path

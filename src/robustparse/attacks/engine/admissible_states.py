@@ -100,7 +100,9 @@ class AdmissibleStates:
             if link[0] not in texts:
                 texts[link[0]] = problem.text(bases[row])
             word = problem.word(states[row], positions[row])
-            fresh[link] = Edit(problem.sentence, texts[link[0]], positions[row], word)
+            fresh[link] = Edit(
+                problem.sentence, texts[link[0]], problem.place(positions[row]), word
+            )
         if fresh:
             admitted = yield Admit(list(fresh.values()))
             self._judged.update(zip(fresh, admitted.tolist(), strict=True))

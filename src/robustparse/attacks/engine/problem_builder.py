@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,20 @@ from robustparse.attacks.engine.funnel import CandidateFunnel
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.victim import Victim
+from robustparse.attacks.victim import ReadingVictim, Victim
+from robustparse.data.reading import Reading
 from robustparse.errors import InputError
 from robustparse.metrics import counted_words
 from robustparse.types import Example, Floats, Ids, Indices, Mask
 
 _Masks = list[Mask]
+
+
+class _Asked(NamedTuple):
+    """A position for whose word candidates are made, among the words that the victim reads."""
+
+    reading: Reading
+    position: int
 
 
 class ProblemBuilder:
@@ -54,6 +62,9 @@ class ProblemBuilder:
         statistics: Statistics,
     ) -> None:
         self.victim, self.goal, self._constraints = victim, goal, constraints
+        self._reading = _word_for_word
+        if isinstance(victim, ReadingVictim):
+            self._reading = victim.reading
         for constraint in constraints:
             constraint.prepare(victim)
         self.seed, self.statistics = seed, statistics
@@ -76,13 +87,15 @@ class ProblemBuilder:
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
         marks = victim.intern_marks([mark for each in examples for mark in each.sentence.marks])
         golds = self.goal.gold(examples, victim)
+        readings = [self._reading(example) for example in examples]
         once = any(one.once for one in self._on_sentences)
         return [
             Problem(
                 example=example,
+                reading=reading,
                 original=originals[end - length : end],
                 marks=marks[end - length : end],
-                eligible=eligible,
+                eligible=self._eligible(example, reading),
                 ptr=np.zeros(length + 1, dtype=np.int64),
                 rows=np.zeros(0, dtype=np.int32),
                 words=(),
@@ -90,32 +103,42 @@ class ProblemBuilder:
                 counted=counted_words(example.sentence, self.goal.punctuation),
                 once=once,
                 most_edits=min(
-                    (one.most_edits(length) for one in self._on_sentences), default=length
+                    (one.most_edits(len(reading.sentence)) for one in self._on_sentences),
+                    default=length,
                 ),
             )
-            for example, eligible, gold, length, end in zip(
-                examples, self._eligible(examples), golds, lengths, ends, strict=True
+            for example, reading, gold, length, end in zip(
+                examples, readings, golds, lengths, ends, strict=True
             )
         ]
 
-    def _eligible(self, examples: Sequence[Example]) -> _Masks:
-        masks: _Masks = [~never_attacked(example) for example in examples]
+    def _eligible(self, example: Example, reading: Reading) -> Mask:
+        """Tell which words that the victim reads may be changed, `(words,)`."""
+        text = example if reading.plain else replace(example, sentence=reading.sentence)
+        allowed = ~never_attacked(text)
         for constraint in self._constraints:
-            masks = [
-                mask & constraint.attackable(example)
-                for mask, example in zip(masks, examples, strict=True)
-            ]
-        return masks
+            if not constraint.of_read_words:
+                allowed = allowed & constraint.attackable(text)
+        allowed = allowed[reading.places] & reading.free
+        for constraint in self._constraints:
+            if constraint.of_read_words:
+                allowed = allowed & constraint.attackable(example)
+        return allowed
 
     def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
         """Give each problem candidates at more positions, rising, where it has none yet."""
-        slots = [
-            Slot(problem.id, problem.sentence, position)
+        asked = [
+            _Asked(problem.reading, position)
             for problem, some in zip(problems, positions, strict=True)
             for position in some.tolist()
         ]
-        words = self._accepted(slots)
-        rows = _rows(self.victim, list(chain.from_iterable(words)))
+        slots = [
+            Slot(problem.id, problem.sentence, problem.place(position))
+            for problem, some in zip(problems, positions, strict=True)
+            for position in some.tolist()
+        ]
+        words = self._accepted(slots, asked)
+        rows = _rows(self.victim, list(chain.from_iterable(_read(asked, words))))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
         _check_sizes(slots, added)
         extended, slot, row = [], 0, 0
@@ -126,22 +149,29 @@ class ProblemBuilder:
             slot, row = mine.stop, end
         return extended
 
-    def _accepted(self, slots: Sequence[Slot]) -> list[list[str]]:
-        """Make each slot's candidates that pass all constraints, in the generator's order."""
+    def _accepted(self, slots: Sequence[Slot], asked: Sequence[_Asked]) -> list[list[str]]:
+        """Make each slot's candidates that pass all constraints, in the generator's order.
+
+        Of several that the victim reads alike, the first one that passes.
+        """
         proposals = []
         for generator in self._generators:
             with self._timed(generator):
                 proposed = generator.propose(slots, self.seed)
-            proposals.append(cased(generator, slots, proposed))
+            fitted = zip(asked, cased(generator, slots, proposed), strict=True)
+            proposals.append([one.reading.candidates(one.position, some) for one, some in fitted])
         words = unite(proposals) if self._united else proposals[0]
+        if not self._on_words:
+            everything = [np.ones(len(some), dtype=np.bool_) for some in words]
+            words = _kept(words, _read_once(asked, words, everything))
         self.funnel.proposed(slots, words, proposals)
         for constraint in self._on_words:
+            judged = _read(asked, words) if constraint.of_read_words else words
             with self._timed(constraint):
-                masks = constraint.accept(slots, words, self.victim)
-            words = [
-                some if mask.all() else list(compress(some, mask.tolist()))
-                for some, mask in zip(words, masks, strict=True)
-            ]
+                masks = constraint.accept(slots, judged, self.victim)
+            if constraint is self._on_words[-1]:
+                masks = _read_once(asked, words, masks)
+            words = _kept(words, masks)
             self.funnel.kept(masks)
         self.funnel.accepted(words)
         return words
@@ -189,6 +219,36 @@ class ProblemBuilder:
         if part.is_model:
             seconds = time.perf_counter() - begin
             self.statistics.model_seconds[type(part).__name__] += seconds
+
+
+def _word_for_word(example: Example) -> Reading:
+    return Reading.word_for_word(example.sentence)
+
+
+def _read(asked: Sequence[_Asked], words: Sequence[list[str]]) -> list[list[str]]:
+    """Return what the victim reads of the candidates of each position."""
+    return [
+        some if one.reading.plain else [*map(one.reading.read, some)]
+        for one, some in zip(asked, words, strict=True)
+    ]
+
+
+def _read_once(asked: Sequence[_Asked], words: Sequence[list[str]], masks: _Masks) -> _Masks:
+    """Take all but the first out of the masks of candidates that the victim reads alike."""
+    found = []
+    for one, some, mask in zip(asked, words, masks, strict=True):
+        if not one.reading.plain:
+            rows = {one.reading.read(some[row]): row for row in np.flatnonzero(mask)[::-1].tolist()}
+            mask = np.isin(np.arange(len(some)), [*rows.values()])
+        found.append(mask)
+    return found
+
+
+def _kept(words: Sequence[list[str]], masks: _Masks) -> list[list[str]]:
+    return [
+        some if mask.all() else list(compress(some, mask.tolist()))
+        for some, mask in zip(words, masks, strict=True)
+    ]
 
 
 def _looks_at_candidates(constraint: Constraint) -> bool:

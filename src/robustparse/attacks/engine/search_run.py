@@ -105,8 +105,13 @@ class SearchRun:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The sentence as the search leaves it, once it is done."""
+        """The text as the search leaves it, once it is done."""
         return self.problem.text(self.outcome)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What the victim reads of it."""
+        return self.problem.reading.of(self.words)
 
     @property
     def success(self) -> bool:
@@ -141,7 +146,7 @@ class SearchRun:
             outcome = yield from self._admission.rebuilt(self.problem, outcome)
         self.outcome, self.closing = outcome, True
         if self._reported:
-            self.attacked = yield Predict(outcome[None])
+            self.attacked = (yield Predict(outcome[None])) if outcome.any() else self.clean
             self.verdict = self._judged(outcome[None], self.attacked)
 
     def _searched(self, clean: Answer) -> Waiting:

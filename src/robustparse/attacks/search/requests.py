@@ -185,7 +185,7 @@ class Compare:
         current = problem.text(self.state)
         positions = (self.states != self.state).argmax(axis=1).tolist()
         return [
-            Edit(problem.sentence, current, position, problem.word(state, position))
+            Edit(problem.sentence, current, problem.place(position), problem.word(state, position))
             for state, position in zip(self.states, positions, strict=True)
         ]
 

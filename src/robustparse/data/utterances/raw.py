@@ -6,12 +6,17 @@ sentences need the raw text: stems are not English, and a name of two words is o
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
+import numpy as np
+
+from robustparse.data.reading import Reading
+from robustparse.data.utterances.stems import stem
 from robustparse.errors import InputError
 from robustparse.files import decode_json
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
 
 _SLOT = re.compile(r"[a-z_]+\d+|num_salary")  # the latter of JOBS
 FOUR = "raw text, utterance, form and slots (a JSON object: slot -> its text)"
@@ -25,16 +30,22 @@ class RawUtterance(NamedTuple):
         words: of the text.
         slots: the text of each slot, its words separated by blanks; empty where a slot has no text
             of its own.
+        stemmed: whether parsers read stems of its words.
     """
 
     words: tuple[str, ...]
     slots: Mapping[str, str]
+    stemmed: bool = True
+
+    def read(self, word: str) -> str:
+        """Return a word that belongs to no slot as a parser reads it."""
+        return stem(word) if self.stemmed else word
 
     def parsed(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return other words, of the same entities, as a parser reads them.
 
         The words of a slot become its name, the longest text first; all others are stemmed by the
-        Snowball stemmer for English. A stop at the end goes.
+        Snowball stemmer for English, if the corpus is. A stop at the end goes.
         """
         return tuple(token for token, _ in self.placed(words))
 
@@ -52,7 +63,7 @@ class RawUtterance(NamedTuple):
                 ((len(text), slot) for text, slot in texts if left[: len(text)] == text), (1, "")
             )
             at += size
-            found.append((token or _stem(left[0]), at - 1))
+            found.append((token or self.read(left[0]), at - 1))
             left = left[size:]
         return found
 
@@ -62,13 +73,74 @@ def slots_in(tokens: Sequence[str]) -> set[str]:
     return {token for token in tokens if _SLOT.fullmatch(token)}
 
 
-def raw_utterance(example: Example) -> RawUtterance | None:
-    """Return the raw text of an example, from its row in the file; None if that has none."""
+def raw_utterance(example: Example, stemmed: bool = True) -> RawUtterance | None:
+    """Return the raw text of an example, from its row in the file; None if that has none.
+
+    Args:
+        example: whose words tell whether its corpus is stemmed, if the raw words are other words.
+        stemmed: whether it is, where they do not tell.
+    """
     row = example.row
     if row is None or row.layout.raw is None:
         return None
-    text, slots = (row.values[column] for column in row.layout.raw)
-    return RawUtterance(tuple(text.split()), slots_of(slots))
+    text, cell = (row.values[column] for column in row.layout.raw)
+    slots, raw, words = slots_of(cell), tuple(text.split()), set(example.sentence.words)
+    inflected = {word for word in raw if stem(word) != word}
+    as_they_are, as_stems = inflected & words, {stem(word) for word in inflected} & words
+    if len(as_they_are) != len(as_stems):
+        stemmed = len(as_stems) > len(as_they_are)
+    return RawUtterance(raw, slots, stemmed)
+
+
+@dataclass(frozen=True, eq=False)
+class RawReading(Reading):
+    """A raw text, of which a parser reads slots and stems.
+
+    Words of slots may not be exchanged, nor those of which the utterance is not made as `parsed`
+    makes it.
+
+    Args:
+        raw: the text with its slots.
+    """
+
+    raw: RawUtterance
+    plain = False
+
+    @classmethod
+    def aligned(cls, raw: RawUtterance, utterance: Sentence) -> "RawReading":
+        """Return how an utterance is read; the words of the raw text get its tags."""
+        words = utterance.words
+        placed = raw.placed(raw.words)
+        places = np.full(len(words), -1)
+        matcher = SequenceMatcher(None, [token for token, _ in placed], words, autojunk=False)
+        for first, second, size in matcher.get_matching_blocks():
+            places[second : second + size] = [at for _, at in placed[first : first + size]]
+        slots = slots_in(words)
+        free = (places >= 0) & np.array([word not in slots for word in words])
+        # A raw word that none stands for, as the first one of a slot, has the tags of the next.
+        standing = np.flatnonzero(places >= 0)
+        after = np.searchsorted(places[standing], np.arange(len(raw.words)))
+        owners = np.append(standing, len(words) - 1)[after].tolist()
+        upos, xpos = (
+            tuple(tags[owner] for owner in owners) if tags else ()
+            for tags in (utterance.upos, utterance.xpos)
+        )
+        return cls(Sentence(raw.words, upos, xpos), words, places, free, raw)
+
+    def candidates(self, index: int, words: Sequence[str]) -> list[str]:
+        """Leave out stops, slots and their words, too: with these, others may be read otherwise."""
+        of_slots = {word for text in self.raw.slots.values() for word in text.split()}
+        read = [self.read(word) for word in words]
+        barred = {self.words[index], *self.raw.slots, *slots_in(read)}
+        return [
+            word
+            for word, now in zip(words, read, strict=True)
+            if now not in barred and word not in of_slots.union(_STOPS)
+        ]
+
+    def read(self, word: str) -> str:
+        """Return its stem, where parsers read stems."""
+        return self.raw.read(word)
 
 
 def slots_of(cell: object) -> dict[str, str]:
@@ -96,10 +168,3 @@ def check_raw(cells: Sequence[object]) -> None:
         found = f"the raw text {text!r:.40} with the slots {cell!r:.40}"
         raise InputError(found, expected=FOUR)
 
-
-@cache
-def _stem(word: str) -> str:
-    from nltk.stem.snowball import SnowballStemmer
-
-    stem: str = SnowballStemmer("english").stem(word)
-    return stem

@@ -121,10 +121,10 @@ class SubstitutionAdversary(CopyingAdversary):
         with trainer.precision_plugin.forward_context():
             found = list(self.attack.search_runs(chosen, ModelVictim([model]), reported=False))
         changed = [
-            replace(example, sentence=replace(example.sentence, words=one.words), block="")
+            replace(example, sentence=replace(example.sentence, words=one.read), block="")
             for one in found
             for example in [one.problem.example]
-            if one.words != example.sentence.words
+            if one.outcome.any()
         ]
         self._cost = Cost(sum(one.queries.charged for one in found), len(found), len(changed))
         return changed

@@ -17,11 +17,14 @@ from torch import nn
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
+from robustparse.data.utterances.stems import are_stems
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, located
 from robustparse.grammars import (
     NEXT_FORM,
+    LambdaCalculus,
     Language,
+    Prolog,
     canonical,
     language_named,
     language_of,
@@ -109,7 +112,10 @@ class SemanticParser(Model):
     def initialize(self, vocabulary: Vocabulary | None, init_from: str | None) -> None:
         """See `Model`; files are read in the language of the training data from now on."""
         super().initialize(vocabulary, init_from)
-        self.task = SemanticTask(self.language.name, self.copy)
+        # Where its words do not tell: the public corpora hold stems.
+        stems = are_stems(self.vocabulary.words)
+        shipped = type(self.language) in (LambdaCalculus, Prolog)
+        self.task = SemanticTask(self.language.name, self.copy, shipped if stems is None else stems)
 
     @cached_property
     def language(self) -> Language:
