@@ -102,9 +102,9 @@ def copies(row: Row, options: argparse.Namespace) -> list[Path]:
 
 def train(row: Row, options: argparse.Namespace) -> None:
     """Train a row; after a stop it resumes."""
-    # Of GEO and JOBS the last epoch counts, of ATIS the best one on dev. What is perturbed in
-    # training is the raw text.
-    data = options.raw if row.method in REDRAWN else options.forms
+    # Of GEO and JOBS the last epoch counts, of ATIS the best one on dev. What is perturbed or
+    # attacked in training is the raw text.
+    data = options.raw if row.method in (*REDRAWN, "online") else options.forms
     command = ["fit", "--config", f"experiment/{row.corpus}_{row.model}", "--ckpt_path", "last"]
     command += ["--data.init_args.folder", str(data / row.corpus)]
     command += ["--data.init_args.seed", str(row.seed), "--model.init_args.seed", str(row.seed)]
