@@ -68,7 +68,7 @@ def test_what_is_trained(method: str, options: Namespace, asked: list[list[str]]
     assert len({*seeds}) == copied
     given = dict(pairwise(fitted))
     redrawn = method.startswith("mda_online")
-    data = options.raw if redrawn else options.forms
+    data = options.raw if redrawn or method == "online" else options.forms
     assert given["--data.init_args.folder"] == str(data / "jobs")
     # With 6 * 20 % more copies, 5 originals make a batch of 11.
     small = "5" if method == "mda_online_small" else None
