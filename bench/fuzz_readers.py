@@ -164,9 +164,13 @@ def _plain_tsv(content: bytes) -> Value:
 
 
 def _plain_csv(content: bytes) -> Value:
-    """Take the names of columns from the first row."""
+    """Take the first row as names if one of them is usual, and the other column of two."""
     names, *rows = csv.reader(io.StringIO(text_of(content).rstrip(), newline=""), strict=True)
-    return _plain_texts([[row[names.index(name)] for name in ("text", "label")] for row in rows])
+    if not {"text", "label"} & {*names}:
+        return _plain_texts([names, *rows])
+    text = names.index("text") if "text" in names else 1 - names.index("label")
+    label = names.index("label") if "label" in names else 1 - text
+    return _plain_texts([[row[text], row[label]] for row in rows])
 
 
 def _plain_json_lines(content: bytes) -> Value:

@@ -67,6 +67,6 @@ def _perturbed(path: Path) -> Value:
 
 def _plain_perturbed(content: bytes) -> Value:
     return [
-        (tuple(text.split()), tuple(original.split()), form)
+        (tuple(text.split()), tuple(original.split()), form.strip())
         for *_, text, original, form in rows_of(content)
     ]

@@ -234,7 +234,7 @@ def test_a_text_keeps_its_label_however_many_words_it_has(tmp_path):
         "texts.tsv": ("don't go .\tbad\nI do not know\t1\n", "do not go .\tbad\nI don't know\t1\n"),
         "texts.jsonl": (
             '{"id": 7, "text": "I am late", "label": "a"}\n',
-            '{"text": "I\'m late", "label": "a", "id": 7}\n',
+            '{"id": 7, "text": "I\'m late", "label": "a"}\n',
         ),
     }
     operations = "[{class_path: Contractions, init_args: {joined: true}}]"

@@ -185,7 +185,7 @@ def test_what_texts_do_not_have_is_named(made, tmp_path, capsys):
     assert "50.00" in captured.out
     for more, found in (
         (["--decoder", "mst"], "has one way to decode"),
-        (["--columns", "[a, b]"], "have no names"),
+        (["--columns", "[a, b]"], "no column 'a'"),
         (["--data", tmp_path / "no.tsv"], "no such file"),
         (
             ["--data", tmp_path / "a.conllu"],

@@ -36,6 +36,7 @@ def write(path: Path, content: str) -> Path:
 CSV = {
     "header": 'text,label\r\n"a ""fine"" film , really",pos\r\ndull,neg\r\n',
     "other order and more columns": 'id,label,text\n1,pos,"a ""fine"" film , really"\n2,neg,dull\n',
+    "a usual name of labels": "label,review\n" + 'pos,"a ""fine"" film , really"\nneg,dull\n',
     "capitals": 'Text,Label\n"a ""fine"" film , really",pos\ndull,neg\n',
     "semicolons": 'text;label\n"a ""fine"" film , really";pos\ndull;neg\n',
     "semicolons without quotes": 'text;label\na "fine" film , really;pos\ndull;neg\n',
@@ -68,6 +69,7 @@ LINES = {
     "an empty text": ('text,label\n"a\nb",pos\n"",neg\n', 4, "an empty text"),
     "a name twice": ("text,text,label\na,b,pos\n", 1, "the column 'text' twice"),
     "four columns without names": ("a,b,c,pos\n", 1, "4 columns"),
+    "a header again": ("text,label\na,pos\ntext,label\nb,neg\n", 3, "the header of line 1"),
     "no label": ("text,id\na,1\nb,2\n", 2, "no column 'label'"),
 }
 

@@ -132,8 +132,11 @@ def choose(
     cells = [label_text(cell) for cell in table.rows[0][1].values()]
     is_raw = form.raw and len(cells) > 3 and columns is None
     if is_raw and all(map(_holds_slots, table.rows[1:])):
-        header = len(table.rows) > 1 and not _holds_slots(table.rows[0])
-        table = with_names(table) if header else table
+        if not _holds_slots(table.rows[0]) and form.is_header(table, known):
+            tell(
+                f"{table.path}: line {table.rows[0][0]} is taken for a header ({', '.join(cells)})"
+            )
+            table = with_names(table)
         return _rows(table, _by_position(table, form), form, positional=True)
     if _names_columns(table, cells, columns, known, form):
         table = with_names(table)
@@ -157,7 +160,7 @@ def is_label_header(table: Table, known: Known) -> bool:
     it is if its label occurs nowhere else, here or in the other files of the corpus, although there
     are enough rows and hardly any other label is that rare.
     """
-    first, *others = (label_text(next(reversed(values.values()))) for _, values in table.rows)
+    first, *others = _last_cells(table)
     if not first or first in others or first in NO_LABEL:
         return False
     if known.labels is not None:
@@ -175,6 +178,13 @@ def is_label_header(table: Table, known: Known) -> bool:
 def tell(message: str) -> None:
     """Warn of what a file is taken for, once."""
     log.warning("%s", message)
+
+
+def _last_cells(table: Table) -> list[str]:
+    """Return the last cell of the first row, and of all rows that do not repeat that row."""
+    first, *others = (values for _, values in table.rows)
+    rows = [first, *(values for values in others if values != first)]
+    return [label_text(next(reversed(values.values()))) for values in rows]
 
 
 def _default_names(form: Format) -> list[list[str]]:
@@ -199,20 +209,23 @@ def _names_columns(
     if columns is not None:
         return set(columns[:-1]) <= set(cells)
     lowered = {cell.lower() for cell in cells}
-    usual = any(name in lowered for name in form.texts)
-    usual = usual or any(lowered.issuperset(pair) for pair in form.pairs)
-    if not usual and not (known.columns and set(known.columns[:-1]) <= set(cells)):
-        return False
+    texts = any(name in lowered for name in form.texts)
+    texts = texts or any(lowered.issuperset(pair) for pair in form.pairs)
+    labels = any(name in lowered for name in form.labels)
+    remembered = known.columns is not None and set(known.columns[:-1]) <= set(cells)
+    if (texts and labels) or not (texts or labels or remembered):
+        return texts
     # A text may consist of such a word; then its label is one of other rows.
-    last = [label_text(next(reversed(values.values()))) for _, values in table.rows]
-    return len(cells) == 1 or last[0] not in last[1:]
+    first, *others = _last_cells(table)
+    return len(cells) == 1 or first not in others
 
 
 def with_names(table: Table) -> Table:
     """Return a table whose first row names its columns.
 
     Raises:
-        InputError: a name is used twice, there is no other row, or one of another length.
+        InputError: a name is used twice; there is no other row, or one of another length, or the
+            names again.
     """
     line, first = table.rows[0]
     names = [label_text(name) for name in first.values()]
@@ -224,6 +237,9 @@ def with_names(table: Table) -> Table:
         if len(values) != len(names):
             found, expected = f"{len(values)} columns", f"{len(names)}, as in line {line}"
             raise InputError(found, path=table.path, line=number, expected=expected)
+        if values == first:
+            found = f"the header of line {line} again"
+            raise InputError(found, path=table.path, line=number, remedy="remove the line")
         rows.append((number, dict(zip(names, values.values(), strict=True))))
     if not rows:
         found = f"a header ({', '.join(names)}) and no text"
@@ -323,15 +339,20 @@ def _by_name(
 
 
 def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str, ...]:
-    """Return the names of the texts; of a half pair both, of an unknown table the usual one."""
+    """Return the names of the texts; of a half pair both, of an unknown table the usual one.
+
+    Next to a column that is called as labels usually are, the only other one is the text.
+    """
     if known.columns and set(known.columns[:-1]) <= set(names):
         return tuple(known.columns[:-1])
     spelt = {name.lower(): name for name in reversed(names)}
     for wanted in (*form.pairs, *((text,) for text in form.texts)):
         if all(name in spelt for name in wanted):
             return tuple(spelt[name] for name in wanted)
-    half = (pair for pair in form.pairs if spelt.keys() & {*pair})
-    return tuple(spelt.get(name, name) for name in next(half, (form.texts[0],)))
+    if half := [pair for pair in form.pairs if spelt.keys() & {*pair}]:
+        return tuple(spelt.get(name, name) for name in half[0])
+    others = [name for name in names if name.lower() not in form.labels]
+    return (others[0],) if len(names) == 2 and len(others) == 1 else (form.texts[0],)
 
 
 def _label_column(
@@ -348,7 +369,10 @@ def _label_column(
         return None
     others = [name for name in names if name not in texts]
     possible = [name for name in others if _could_be_labels(table, name, known)]
-    return possible[0] if len(possible) == 1 else None
+    if len(possible) != 1:
+        return None
+    tell(f"{table.path}: the column {possible[0]!r} is taken for the labels")
+    return possible[0]
 
 
 def _could_be_labels(table: Table, name: str, known: Known) -> bool:
@@ -359,7 +383,7 @@ def _could_be_labels(table: Table, name: str, known: Known) -> bool:
     labels = list(filter(None, map(label_text, values)))
     if known.labels is not None:
         return 2 * sum(label in known.labels for label in labels) > len(labels)
-    return 0 < 2 * len(set(labels)) <= len(labels)
+    return 1 < len(set(labels)) <= len(labels) // 2
 
 
 def _no_column(

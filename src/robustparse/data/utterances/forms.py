@@ -23,7 +23,8 @@ def _is_header(table: Table, known: Known) -> bool:
 
     Nearly all forms of a corpus differ, so that a form that no other row has means nothing.
     """
-    first, *others = (label_text(values.get(1)).split() for _, values in table.rows)
+    form = 1 if len(table.rows[0][1]) < 4 else 2
+    first, *others = (label_text(values.get(form)).split() for _, values in table.rows)
     return len(first) == 1 and bool(others) and all(len(form) > 1 for form in others)
 
 
