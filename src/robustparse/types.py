@@ -28,12 +28,15 @@ class Sentence:
         upos: universal part-of-speech tags, one a word, or empty where the sentence has none.
         xpos: the treebank's own tags, such as Penn tags, one a word, or empty.
         context: the words of the other text of a pair, which is never edited, or empty.
+        feats: morphological features, such as `Number=Sing|Tense=Past`, in alphabetical order; one
+            string a word, `_` for a word without features, or empty where no word has any.
     """
 
     words: tuple[str, ...]
     upos: tuple[str, ...] = ()
     xpos: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
+    feats: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.words)

@@ -94,7 +94,8 @@ def test_other_words_change_form_lemma_and_text(examples):
 
 
 def test_a_sentence_made_in_memory_is_read_back(tmp_path):
-    sentence = Sentence(("One", "two"), ("NUM", "NUM"), ("CD", "CD"))
+    feats = ("NumForm=Word|NumType=Card", "_")
+    sentence = Sentence(("One", "two"), ("NUM", "NUM"), ("CD", "CD"), feats=feats)
     bare = Sentence(("#", "1-2"))
     tree = DependencyTree((2, 0), ("nummod", "root"))
     path = tmp_path / "made.conllu"
@@ -102,6 +103,14 @@ def test_a_sentence_made_in_memory_is_read_back(tmp_path):
     first, second = read_treebank(path)
     assert (first.sentence, first.gold) == (sentence, tree)
     assert (second.sentence.words, second.sentence.xpos, second.gold) == (bare.words, (), tree)
+
+
+def test_features_are_read_in_alphabetical_order(tmp_path):
+    path = tmp_path / "features.conllu"
+    columns = ("Tense=Past|Number=Sing", "_")
+    path.write_text("".join(f"1\ta\t_\tX\t_\t{one}\t0\troot\t_\t_\n\n" for one in columns))
+    with_features, without = (example.sentence.feats for example in read_treebank(path))
+    assert (with_features, without) == (("Number=Sing|Tense=Past",), ())
 
 
 def test_windows_line_ends_and_no_last_blank_line_are_fine(tmp_path):

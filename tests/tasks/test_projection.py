@@ -37,6 +37,7 @@ def test_a_dropped_word_leaves_the_lines_of_its_sentence(
     path.write_text(TASK.write(found))
     assert read_treebank(path) == [found]
     assert found.sentence.xpos == ("VB", "RB", "VB", "DT", "NNS")
+    assert found.sentence.feats == examples[0].sentence.feats[:5]
 
 
 def test_as_many_words_keep_ranges(examples: list[Example]) -> None:

@@ -105,11 +105,12 @@ def _example(index: int, path: Path, start: int, block: list[str], parsed: bool)
     if parsed:
         heads = [_head(path, line, columns[6], len(rows)) for line, columns in rows.items()]
         _check_tree(path, list(rows), heads, single_root=not is_conllx(path))
-    forms, upos, xpos, labels = (
-        tuple(columns[at] for columns in rows.values()) for at in (1, 3, 4, 7)
+    forms, upos, xpos, feats, labels = (
+        tuple(columns[at] for columns in rows.values()) for at in (1, 3, 4, 5, 7)
     )
     text = "\n".join(_kept(path, block))
-    sentence = Sentence(forms, _tags(upos), _tags(xpos))
+    feats = tuple("|".join(sorted(features.split("|"))) for features in feats)
+    sentence = Sentence(forms, _tags(upos), _tags(xpos), feats=_tags(feats))
     tree = DependencyTree(tuple(heads), labels)
     return Example(index, sentence, tree, text, ending=file_ending(path))
 
@@ -299,11 +300,11 @@ def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:
     """Make the CoNLL-U lines of a sentence made in memory."""
     blank = ("_",) * len(sentence)
-    tags = sentence.upos or blank, sentence.xpos or blank
+    tags = sentence.upos or blank, sentence.xpos or blank, sentence.feats or blank
     rows = zip(sentence.words, *tags, tree.heads, tree.labels, strict=True)
     return "\n".join(
-        f"{number}\t{word}\t_\t{upos}\t{xpos}\t_\t{head}\t{label}\t_\t_"
-        for number, (word, upos, xpos, head, label) in enumerate(rows, start=1)
+        f"{number}\t{word}\t_\t{upos}\t{xpos}\t{feats}\t{head}\t{label}\t_\t_"
+        for number, (word, upos, xpos, feats, head, label) in enumerate(rows, start=1)
     )
 
 

@@ -40,7 +40,8 @@ def _example(index: int, given: Text) -> Example:
         for place, word in enumerate(all_words, start=1):
             if not isinstance(word, str):
                 raise InputError(f"got {word!r}", key=f"{key}, {part} {place}", expected="a string")
-    for name, tags in (("upos", sentence.upos), ("xpos", sentence.xpos)):
+    for name in ("upos", "xpos", "feats"):
+        tags = getattr(sentence, name)
         if tags and len(tags) != len(sentence):
             found = f"has {len(sentence)} words and {len(tags)} tags in {name}"
             raise InputError(found, key=key, expected="one tag a word, or none at all")

@@ -351,14 +351,13 @@ class Task(ABC):
 
 
 def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -> Sentence:
-    """Return a sentence of other words with the tags of those that they stand for."""
+    """Return a sentence of other words with tags and features of those that they stand for."""
 
     def of_words(tags: tuple[str, ...]) -> tuple[str, ...]:
         return tuple("_" if origin < 0 else tags[origin] for origin in origins) if tags else ()
 
-    return replace(
-        sentence, words=tuple(words), upos=of_words(sentence.upos), xpos=of_words(sentence.xpos)
-    )
+    tags = {name: of_words(getattr(sentence, name)) for name in ("upos", "xpos", "feats")}
+    return replace(sentence, words=tuple(words), **tags)
 
 
 def all_tasks() -> list[Task]:
