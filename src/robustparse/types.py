@@ -67,6 +67,12 @@ class Sentence:
         only = not self.upos
         return "xpos" if self.xpos and (only or PENN_TAGS.issuperset(self.xpos)) else "upos"
 
+    @property
+    def analyses(self) -> tuple[tuple[str, str], ...]:
+        """The universal tag, or `_`, and the features of each word; empty without features."""
+        upos = self.upos or ("_",) * len(self.feats)
+        return tuple(zip(upos, self.feats, strict=True))
+
     def tagged(self, tagset: Tagset | None = None) -> tuple[str, ...]:
         """Return the tags of a set, by default the sentence's own `tagset`, or none."""
         return self.xpos if (tagset or self.tagset) == "xpos" else self.upos

@@ -88,9 +88,10 @@ class AttackRun:
             self.check(victim.task)
         examples = self.data.examples(victim, attack.punctuation)
         self.data.check(examples, victim.task, attack)
-        warnings = victim.warnings(examples, self.data.name, attack.punctuation)
+        of_victim = victim.warnings(examples, self.data.name, attack.punctuation)
+        warnings = chain(of_victim, attack.warnings(examples, victim))
         source = partial(attacked_lines, victim.task, attack, victim)
-        return source, Data(victim.task, examples, chain(warnings, attack.warnings(examples)))
+        return source, Data(victim.task, examples, warnings)
 
     def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
         """Write what a source gives into the folder, with a progress bar."""

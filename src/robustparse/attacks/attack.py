@@ -13,6 +13,7 @@ from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.scheduler import Scheduler
 from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.engine.statistics import Statistics
+from robustparse.attacks.features import feature_warnings
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import Problem
@@ -85,13 +86,14 @@ class Attack:
         for constraint in self.constraints:
             constraint.check(examples)
 
-    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+    def warnings(self, examples: Sequence[Example], victim: Victim | None = None) -> Iterator[str]:
         """Yield what a user should know of the data, once each: which tags the parts go by, tags
-        that a constraint lists and no word has.
+        that a constraint lists and no word has, features that cannot be compared.
         """
         parts: list[Part] = [self.candidates, *self.constraints]
-        found = (warning for part in parts for warning in part.warnings(examples))
-        yield from dict.fromkeys(found)
+        warnings = (warning for part in parts for warning in part.warnings(examples))
+        yield from dict.fromkeys(warnings)
+        yield from feature_warnings(parts, examples, victim)
 
     def run(
         self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None

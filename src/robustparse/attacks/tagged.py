@@ -28,6 +28,8 @@ class Part:
         takes_untagged: whether it has an answer for sentences without any tags, too.
         tagset: the setting of which tags these are; None: each sentence's own (`Sentence.tagset`).
         without_tags: how a recipe does without these tags, as an imperative.
+        features: the setting of whether morphological features are compared as well as tags
+            (`attacks.features`): those of the victim's training words, or of a treebank.
     """
 
     is_model: bool = False
@@ -35,6 +37,7 @@ class Part:
     takes_untagged: bool = False
     tagset: Tagset | None = None
     without_tags: str = "leave it out of the recipe"
+    features: bool | str = False
 
     @property
     def looked_at(self) -> Tagset | None:

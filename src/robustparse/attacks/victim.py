@@ -128,6 +128,17 @@ class LexicalVictim(Victim, Protocol):
         """Which words it learnt from in training, in whatever casing, `(words,)`."""
 
 
+@runtime_checkable
+class MorphologicalVictim(Victim, Protocol):
+    """A victim that knows the morphological features of its training words."""
+
+    @property
+    def training_features(self) -> Mapping[str, Collection[tuple[str, str]]]:
+        """Lower-cased words seen twice or more in training, and their analyses there: pairs of a
+        universal tag and features (`Sentence.feats`). Empty where training had no features.
+        """
+
+
 class Reference(Protocol):
     """Another model of the victim's task, consulted about changed sentences."""
 

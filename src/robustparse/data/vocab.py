@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from robustparse.errors import InputError
 from robustparse.grammars import language_named
@@ -12,7 +13,11 @@ from robustparse.types import DependencyTree, Example, LogicalForm
 
 TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
 # Lists that the first checkpoints do not have.
-_LATER = {"universal", "languages", "sketches", "root_labels"}
+_LATER = {"universal", "languages", "sketches", "root_labels", "analyses"}
+
+T = TypeVar("T", bound=str | tuple[str, ...])
+Analysis = tuple[str, str]
+"""A universal tag, `_` without one, and morphological features."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Vocabulary:
         sketches: tokens of the sketches of logical forms.
         root_labels: the dependency labels of words with head 0, if no other word has one of them,
             as in Universal Dependencies, where they are ``root``; otherwise empty.
+        analyses: all analyses of each word of ``tagged`` in training, the most frequent first, a
+            universal tag, a tab and features in each line; empty where training has no features.
         counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
             them keeps them with its weights: checkpoints hold the lists only.
     """
@@ -47,6 +54,7 @@ class Vocabulary:
     languages: tuple[str, ...] = ()
     sketches: tuple[str, ...] = ()
     root_labels: tuple[str, ...] = ()
+    analyses: tuple[str, ...] = ()
     counts: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -61,6 +69,7 @@ class Vocabulary:
         languages: Counter[str] = Counter()
         sketches: Counter[str] = Counter()
         below_root, elsewhere = set[str](), set[str]()
+        analyses: dict[str, Counter[Analysis]] = defaultdict(Counter)
         for example in examples:
             lowered = [word.lower() for word in example.sentence.words]
             words.update([*lowered, *map(str.lower, example.sentence.context)])
@@ -68,6 +77,8 @@ class Vocabulary:
             for counts, own in ((tags, example.sentence.xpos), (universal, example.sentence.upos)):
                 for word, tag in zip(lowered, own, strict=False):
                     counts[word][tag] += 1
+            for word, analysis in zip(lowered, example.sentence.analyses, strict=False):
+                analyses[word][analysis] += 1
             xpos.update(example.sentence.tags)
             labels.update(_labels(example.gold))
             if isinstance(example.gold, DependencyTree):
@@ -92,6 +103,7 @@ class Vocabulary:
             languages=tuple(language for language, _ in _ranked(languages)),
             sketches=tuple(token for token, _ in _ranked(sketches)),
             root_labels=tuple(sorted(below_root)) if exclusive else (),
+            analyses=_analyses(tagged, analyses),
             counts=(*(count for _, count in kept), rare),
         )
 
@@ -124,6 +136,16 @@ class Vocabulary:
             for tagset, tags in (("xpos", self.tags), ("upos", self.universal))
         }
 
+    @cached_property
+    def training_features(self) -> dict[str, frozenset[Analysis]]:
+        """Lower-cased words and their analyses in training, where they have any."""
+        features = {}
+        for word, lines in zip(self.tagged, self.analyses, strict=False):
+            if lines:
+                pairs = (line.partition("\t") for line in lines.split("\n"))
+                features[word] = frozenset((tag, feats) for tag, _, feats in pairs)
+        return features
+
     @property
     def training_words(self) -> KeysView[str]:
         """Lower-cased words seen at least twice, tagged or not, the most frequent first."""
@@ -148,7 +170,7 @@ class Vocabulary:
         return [self.label_ids[label] for label in labels]
 
 
-def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
+def _ranked(counts: Counter[T]) -> list[tuple[T, int]]:
     """By falling count, ties in alphabetical order, so that no ranking depends on reading order."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
@@ -156,6 +178,14 @@ def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
 def _usual(words: Sequence[str], tags: Mapping[str, Counter[str]]) -> tuple[str, ...]:
     """Return the most frequent tag of each word, or an empty one."""
     return tuple(_ranked(tags[word])[0][0] if tags[word] else "" for word in words)
+
+
+def _analyses(words: Sequence[str], analyses: Mapping[str, Counter[Analysis]]) -> tuple[str, ...]:
+    """Return the analyses of each word as lines; nothing where no word has any."""
+    if not analyses:
+        return ()
+    ranked = (_ranked(analyses[word]) if word in analyses else () for word in words)
+    return tuple("\n".join("\t".join(pair) for pair, _ in some) for some in ranked)
 
 
 def _labels(gold: DependencyTree | str) -> tuple[str, ...]:

@@ -89,6 +89,11 @@ class ModelVictim:
         """See ``Task.reading``."""
         return self.task.reading(example)
 
+    @property
+    def training_features(self) -> Mapping[str, Set[tuple[str, str]]]:
+        """See ``MorphologicalVictim``."""
+        return self.model.vocabulary.training_features
+
     def check(self, examples: Sequence[Example]) -> None:
         """See ``Model.check``; all models must read the sentences."""
         for model in self.models:

@@ -92,6 +92,11 @@ class BlackBox(ABC):
         """See ``Victim``; empty where its training data are not known."""
         return self._vocabulary.training_words
 
+    @property
+    def training_features(self) -> Mapping[str, Set[tuple[str, str]]]:
+        """See ``MorphologicalVictim``; empty where its training data are not known."""
+        return self._vocabulary.training_features
+
     def intern(self, words: Sequence[str]) -> Ids:
         """See ``Victim``."""
         for word in words:

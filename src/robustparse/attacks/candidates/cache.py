@@ -28,7 +28,7 @@ class CachedCandidates(CandidateGenerator):
         self.generator = generator
         self.path = Path(path).expanduser()
         self.draws, self.is_model = generator.draws, generator.is_model
-        self.verbatim = generator.verbatim
+        self.verbatim, self.features = generator.verbatim, generator.features
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
@@ -74,7 +74,9 @@ class CachedCandidates(CandidateGenerator):
         keys = []
         for slot in slots:
             drawn = [seed, slot.id] if self.draws else []
-            tags = [slot.tagged("upos"), slot.tagged("xpos")]
+            tags: list[object] = [slot.tagged("upos"), slot.tagged("xpos")]
+            if self.generator.features:
+                tags.append(slot.analysis)
             content = json.dumps([settings, slot.sentence.words, tags, slot.position, drawn])
             keys.append(hashlib.sha256(content.encode()).digest())
         return keys

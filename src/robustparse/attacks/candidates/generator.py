@@ -37,6 +37,11 @@ class Slot:
             return self
         return Slot(self.id, self.sentence.joined, len(self.sentence.context) + self.position)
 
+    @property
+    def analysis(self) -> tuple[str, str] | None:
+        """The word's universal tag and features; None where the sentence has no features."""
+        return self.sentence.analyses[self.position] if self.sentence.feats else None
+
     def tagged(self, tagset: Tagset | None) -> tuple[Tagset, str]:
         """Return a tagset, by default the sentence's own, and the word's tag in it, or nothing."""
         tagset = tagset or self.sentence.tagset

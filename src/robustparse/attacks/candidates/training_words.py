@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.features import TrainingFeatures, training_features
 from robustparse.attacks.tagged import TrainingTags, tags_of, training_tags
 from robustparse.attacks.victim import Victim
+from robustparse.data.vocab import Analysis
 from robustparse.errors import check_least
 from robustparse.randomness import stream
 from robustparse.tagsets import Tagset, check_tagset
@@ -28,22 +30,29 @@ class TrainingWords(CandidateGenerator):
     Args:
         sample: words per slot.
         tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
+        features: as in `DictionaryTag`; ranks are then those among words of the same analysis.
     """
 
     reads_tags = True
 
-    def __init__(self, *, sample: int = 50, tagset: Tagset | None = None) -> None:
+    def __init__(
+        self, *, sample: int = 50, tagset: Tagset | None = None, features: bool | str = False
+    ) -> None:
         check_least("training words", sample=sample)
         check_tagset("training words", tagset)
-        self.sample, self.tagset = sample, tagset
+        self.sample, self.tagset, self.features = sample, tagset, features
         self._training: TrainingTags | None = None
-        self._by_tag: dict[Tagset, Mapping[str, Sequence[str]]] = {}  # the most frequent word first
+        self._features: TrainingFeatures = {}
+        # The most frequent word comes first.
+        self._by_tag: dict[Tagset, Mapping[str, Sequence[str]]] = {}
+        self._by_analysis: dict[tuple[Tagset, str, Analysis], Sequence[str]] = {}
         self._log_ranks = np.zeros(0)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
-        bound = TrainingWords(sample=self.sample, tagset=self.tagset)
+        bound = TrainingWords(sample=self.sample, tagset=self.tagset, features=self.features)
         bound._training = training = training_tags(victim, self)
+        bound._features = training_features(victim, self)
         most = max(map(len, training.values()))
         bound._log_ranks = np.log(np.arange(1, 1 + most))
         return bound
@@ -52,8 +61,20 @@ class TrainingWords(CandidateGenerator):
         """See `CandidateGenerator.propose`."""
         if self._training is None:
             raise self.without_victim("take candidates that need no victim")
-        words = [self._of_tag(self._training, *slot.tagged(self.tagset)) for slot in slots]
+        words = [self._alike(self._training, slot) for slot in slots]
         return [self._draw(some, slot, seed) for some, slot in zip(words, slots, strict=True)]
+
+    def _alike(self, training: TrainingTags, slot: Slot) -> Sequence[str]:
+        """Return training words of the slot's tag, and of its analysis if features are compared."""
+        tagset, tag = slot.tagged(self.tagset)
+        words, analysis = self._of_tag(training, tagset, tag), slot.analysis
+        if not self._features or analysis is None:
+            return words
+        key = (tagset, tag, analysis)
+        if key not in self._by_analysis:
+            known = self._features
+            self._by_analysis[key] = [word for word in words if analysis in known.get(word, ())]
+        return self._by_analysis[key]
 
     def _of_tag(self, training: TrainingTags, tagset: Tagset, tag: str) -> Sequence[str]:
         if not tag:
@@ -78,4 +99,9 @@ class TrainingWords(CandidateGenerator):
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         words = hashlib.sha256(json.dumps(list(map(list, (self._training or {}).items()))).encode())
-        return f"TrainingWords {words.hexdigest()}, sample {self.sample}, tagset {self.tagset}"
+        settings = f"sample {self.sample}, tagset {self.tagset}"
+        if self._features:
+            features = sorted((word, sorted(some)) for word, some in self._features.items())
+            words.update(json.dumps(features).encode())
+            settings += ", features"
+        return f"TrainingWords {words.hexdigest()}, {settings}"

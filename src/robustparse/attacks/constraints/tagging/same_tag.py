@@ -15,6 +15,7 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.constraints.tagging.parts_of_speech import interchangeable
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
+from robustparse.attacks.features import training_features
 from robustparse.attacks.tagged import tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
@@ -30,21 +31,28 @@ class DictionaryTag(Constraint):
 
     Args:
         tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
+        features: whether the candidate must also have the word's analysis, its universal tag with
+            the same features, somewhere in the victim's training data, or in a treebank: its path.
+            In sentences without features only tags are compared.
     """
 
     reads_tags = True
 
-    def __init__(self, *, tagset: Tagset | None = None) -> None:
+    def __init__(self, *, tagset: Tagset | None = None, features: bool | str = False) -> None:
         check_tagset("dictionary tag", tagset)
-        self.tagset = tagset
+        self.tagset, self.features = tagset, features
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
-        known, masks = training_tags(victim, self), []
+        known, features, masks = training_tags(victim, self), training_features(victim, self), []
         for slot, words in zip(slots, candidates, strict=True):
             tagset, tag = slot.tagged(self.tagset)
             tag_of = tags_of(known, tagset, self).get
-            masks.append(np.array([tag_of(word.lower()) == tag for word in words], dtype=np.bool_))
+            lowered = [word.lower() for word in words]
+            mask = np.array([tag_of(word) == tag for word in lowered], dtype=np.bool_)
+            if features and (analysis := slot.analysis):
+                mask &= [analysis in features.get(word, ()) for word in lowered]
+            masks.append(mask)
         return masks
 
 
