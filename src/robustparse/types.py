@@ -71,7 +71,7 @@ class Sentence:
     def analyses(self) -> tuple[tuple[str, str], ...]:
         """The universal tag, or `_`, and the features of each word; empty without features."""
         upos = self.upos or ("_",) * len(self.feats)
-        return tuple(zip(upos, self.feats, strict=True))
+        return tuple(zip(upos, self.feats, strict=True)) if self.feats else ()
 
     def tagged(self, tagset: Tagset | None = None) -> tuple[str, ...]:
         """Return the tags of a set, by default the sentence's own `tagset`, or none."""

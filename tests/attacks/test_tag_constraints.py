@@ -235,7 +235,10 @@ def fake_library(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
 
     def tagged(words: list[str]) -> list[SimpleNamespace]:
         asked.append(list(words))
-        return [SimpleNamespace(tag_=one, xpos=one, pos_="", upos="") for one in tag(list(words))]
+        return [
+            SimpleNamespace(tag_=one, xpos=one, pos_="", upos="", morph=word, feats=word)
+            for one, word in zip(tag(list(words)), words, strict=True)
+        ]
 
     library = ModuleType(name)
     if name == "spacy":
@@ -278,6 +281,19 @@ def test_taggers_see_the_changed_sentence(monkeypatch, library, window, referenc
         assert mask.tolist() == [tag_of(word) == expected for word in words]
     assert len(asked) == len(set(map(tuple, asked)))
     assert constraint.accept([], [], HashVictim()) == []
+
+
+@pytest.mark.parametrize("library", ["spacy", "stanza"])
+@pytest.mark.parametrize(
+    ("features", "feats", "kept"),
+    [(None, ("_", "yy"), [1, 1]), (True, ("_", "yy"), [1, 0]), (True, (), [1, 1])],
+)
+def test_taggers_may_compare_features(monkeypatch, library, features, feats, kept) -> None:
+    fake_library(monkeypatch, library)  # whose features are the words themselves
+    sentence = Sentence(("a", "bb"), xpos=("T0", "T1"), feats=feats)
+    constraint = PipelineTag(library, features=features)
+    (mask,) = constraint.accept([Slot(0, sentence, 1)], [["yy", "zz"]], HashVictim())
+    assert mask.tolist() == [bool(one) for one in kept]
 
 
 @pytest.mark.parametrize("library", ["spacy", "stanza"])

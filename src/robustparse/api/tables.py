@@ -12,8 +12,16 @@ from robustparse.evaluation.tally import WHEN
 from robustparse.metrics import score_name
 
 
-def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -> Table:
-    """One row a system, from its ``summary.json``."""
+def summary_table(
+    summaries: Mapping[str, Mapping[str, Any]], title: str = "", perturbed: bool = True
+) -> Table:
+    """Make a table with one row a system, from its ``summary.json``.
+
+    Args:
+        summaries: by the name of the system.
+        title: of the table.
+        perturbed: whether a note says how many words successes have changed.
+    """
     rows = {}
     for name, summary in summaries.items():
         scores = {
@@ -36,6 +44,10 @@ def summary_table(summaries: Mapping[str, Mapping[str, Any]], title: str = "") -
     if any(skipped.values()):
         counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
         notes.append(f"skipped, as they reach the goal unchanged: {counts}")
+    rates = {name: summary.get("perturbed_words") for name, summary in summaries.items()}
+    if perturbed and any(rate is not None for rate in rates.values()):
+        shares = ", ".join(f"{name} {shown(rate)}" for name, rate in rates.items())
+        notes.append(f"perturbed words % (mean over successes): {shares}")
     for name, summary in summaries.items():
         notes += [f"warning: {name}: {warning}" for warning in summary.get("warnings", ())]
     table.caption = "\n".join(notes) or None

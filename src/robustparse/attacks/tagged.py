@@ -37,7 +37,7 @@ class Part:
     takes_untagged: bool = False
     tagset: Tagset | None = None
     without_tags: str = "leave it out of the recipe"
-    features: bool | str = False
+    features: bool | str | None = None
 
     @property
     def looked_at(self) -> Tagset | None:

@@ -97,7 +97,7 @@ class RobustnessEvaluation(pl.Callback):
             return
         model = model_of(pl_module, OWNER)
         lines, tallies = self._attack(trainer, model)
-        for warning in Reach.of(gathered(lines)).warnings():
+        for warning in Reach.of(gathered(lines)).warnings(self.attack.budget):
             warn(f"{OWNER}: {warning}")
         total, *at_budget = _summed(trainer, model, tallies)
         curve = self._curve(total, at_budget)

@@ -7,6 +7,7 @@ caption says the latter and whose values are the former) and over failures; succ
 and within a number of queries.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,10 +43,11 @@ def breakdown(task: Task, lines: Iterable[Line]) -> dict[str, Any]:
     """
     successes, tags, strict = Tally(task), Groups(task), StrictSuccess(task)
     candidates, unseen, outcomes = Candidates(), UnseenWords(), Outcomes(task)
-    relations = Groups(task)
+    relations, perturbed = Groups(task), []
     for line in lines:
         if line["success"]:
             successes.add(line)
+            perturbed.append(100.0 * len(line["edited"]) / len(line["tokens"]))
         for part in (candidates, unseen, strict, outcomes):
             part.add(line)
         tags.add(line, [class_of(tag) or OTHER for tag in line["edited_tags"]])
@@ -53,6 +55,8 @@ def breakdown(task: Task, lines: Iterable[Line]) -> dict[str, Any]:
     return {
         "strict_success_rate": strict.summary(),
         **means_over_successes(successes.sums),
+        # The papers' "perturbed words %" (Jin et al. 2020, Table 3); `fsum` knows no order.
+        "perturbed_words": math.fsum(perturbed) / len(perturbed) if perturbed else None,
         **outcomes.summary(),
         "candidates": candidates.summary(),
         "unseen": unseen.summary(),

@@ -26,12 +26,14 @@ class Reach:
         changeable: those with a candidate that passed every constraint, or that none on changed
             sentences was asked about: a search may judge only changes that raise the score.
         stages: candidates of all sentences, by stage (`attacks.engine.funnel`).
+        unchanged: how many of the sentences that are not changeable charged each number of queries.
     """
 
     attacked: int = 0
     attackable: int = 0
     changeable: int = 0
     stages: Counter[str] = field(default_factory=Counter)
+    unchanged: Counter[int] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, lines: Iterable[Line]) -> "Reach":
@@ -48,13 +50,22 @@ class Reach:
         counts = line["candidates"]["sums"][ALL]
         self.attacked += 1
         self.attackable += line["candidates"]["slots"] > 0
-        self.changeable += _changeable(counts)
+        if _changeable(counts):
+            self.changeable += 1
+        else:
+            self.unchanged[line["queries"]["charged"]] += 1
         for stage, count in counts.items():
             self.stages[stage] += count
 
     def summary(self) -> dict[str, int]:
         """Return the counts of sentences."""
         return {name: getattr(self, name) for name in ("attacked", "attackable", "changeable")}
+
+    def spent(self, budget: int | None) -> int:
+        """Count the sentences that used up a budget of queries before any candidate was tried."""
+        if budget is None:
+            return 0
+        return sum(count for charged, count in self.unchanged.items() if charged >= budget)
 
     def check(self, attack: Attack, examples: Sequence[Example]) -> None:
         """Refuse an attack that could change no sentence.
@@ -75,20 +86,30 @@ class Reach:
             if refusing := [one for one in attack.constraints if stage.split()[0] == _names([one])]:
                 found, at_fault = f"{found}: {stage} accepted none", [*refusing]
                 remedy = f"loosen {stage} or leave it out"
-        if not self.attackable and attack.budget is not None:
-            found = f"{found} within a budget of {attack.budget} queries"
+        if spent := self.spent(attack.budget):
+            found = (
+                f"the budget of {attack.budget} queries was used up before any substitute was "
+                f"tried in {spent} of {self.attacked} sentences"
+            )
             remedy = "raise the budget: a ranking that asks spends queries before any word is tried"
         elif by_tags := [part for part in at_fault if part.reads_tags]:
             found = f"{found} ({'; '.join(_tags_found(by_tags, examples))})"
             remedy = _other_tags(by_tags, examples)
         raise InputError(found, key="attack", remedy=remedy)
 
-    def warnings(self) -> Iterator[str]:
-        """Yield what a reader of the scores must know: that few sentences could be changed."""
+    def warnings(self, budget: int | None) -> Iterator[str]:
+        """Yield what a reader of the scores must know: that few sentences could be changed.
+
+        Args:
+            budget: of the attack (`Attack.budget`).
+        """
         if self.changeable < FEW * self.attacked:
+            reason = f"{self.attackable} have an attackable word"
+            if spent := self.spent(budget):
+                reason = f"{spent} used up their {budget} queries before any substitute was tried"
             yield (
                 f"the attack could change only {self.changeable} of {self.attacked} sentences "
-                f"({self.attackable} have an attackable word): the scores say little"
+                f"({reason}): the scores say little"
             )
 
 

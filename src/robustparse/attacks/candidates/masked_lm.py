@@ -56,6 +56,7 @@ class MaskedLM(CandidateGenerator):
             raise InputError(
                 f"must not exceed top_k, got {sample} of {top_k}",
                 key="masked language model: sample",
+                remedy=f"set sample to {top_k} or fewer, or to null, which takes all of them",
             )
         self.model = model
         self.top_k = top_k

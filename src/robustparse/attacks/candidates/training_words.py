@@ -36,7 +36,7 @@ class TrainingWords(CandidateGenerator):
     reads_tags = True
 
     def __init__(
-        self, *, sample: int = 50, tagset: Tagset | None = None, features: bool | str = False
+        self, *, sample: int = 50, tagset: Tagset | None = None, features: bool | str | None = None
     ) -> None:
         check_least("training words", sample=sample)
         check_tagset("training words", tagset)

@@ -75,7 +75,7 @@ class Union(CandidateGenerator):
         self.generators = list(generators)
         self.draws = any(generator.draws for generator in generators)
         self.is_model = any(generator.is_model for generator in generators)
-        self.features = next((one.features for one in generators if one.features), False)
+        self.features = next((one.features for one in generators if one.features), None)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`; every member must take the victim."""

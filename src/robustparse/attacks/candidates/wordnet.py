@@ -22,8 +22,9 @@ PARTS = "nvar"
 class WordNetSynonyms(CandidateGenerator):
     """Proposes the lemmas of all synsets of a word, the most frequent sense first.
 
-    The word is looked up by its base forms. Lemmas of several words are left out, the word's own
-    base forms too, and "be", which stands for nearly everything (Wang et al. 2021).
+    The word is looked up by its base forms. Lemmas of several words are left out; so are, unless
+    `base_forms` is true, the word's own base forms and "be", which stands for nearly everything
+    (Wang et al. 2021).
 
     Args:
         parts: `slot` takes synsets of the part of speech that the slot's tag names, and none for
@@ -33,6 +34,8 @@ class WordNetSynonyms(CandidateGenerator):
         language: of the words, by its code of three letters (ISO 639-3, `fra`). Other words than
             English ones are looked up as they are, since WordNet's rules find only English base
             forms.
+        base_forms: whether "look" and "be" may replace "looking" and "were", as in TextAttack,
+            which Yoo et al. 2020 used.
 
     Raises:
         InputError: when first used: NLTK's WordNet is missing, or its words of the language.
@@ -46,10 +49,12 @@ class WordNetSynonyms(CandidateGenerator):
         parts: Literal["slot", "all"] = "slot",
         tagset: Tagset | None = None,
         language: str = "eng",
+        base_forms: bool | None = None,
     ) -> None:
         check_choice("WordNet: parts", parts, ("slot", "all"))
         check_tagset("WordNet", tagset)
         self.parts, self.tagset, self.language = parts, tagset, language
+        self.base_forms = base_forms
         self.reads_tags = parts == "slot"
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
@@ -64,12 +69,23 @@ class WordNetSynonyms(CandidateGenerator):
             for slot in slots
         ]
         keys = [(slot.word.lower(), some) for slot, some in zip(slots, parts, strict=True)]
-        known = {key: _synonyms(wordnet, *key, self.language) for key in set(keys)}
+        known = {key: self._synonyms(wordnet, *key) for key in set(keys)}
         return [list(known[key]) for key in keys]
+
+    def _synonyms(self, wordnet: Any, word: str, parts: str) -> list[str]:
+        """Return the lemmas of the senses of a lower-cased word as these parts of speech."""
+        left_out = {word} if self.base_forms else {word, "be"}
+        if self.language == "eng" and not self.base_forms:
+            left_out.update(form for part in parts for form in wordnet._morphy(word, part))
+        # The adjectives of a cluster and their satellites both count as "a" here.
+        senses = [sense for part in parts for sense in wordnet.synsets(word, part, self.language)]
+        lemmas = dict.fromkeys(name for one in senses for name in one.lemma_names(self.language))
+        return [name for name in lemmas if "_" not in name and name.lower() not in left_out]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         settings = f"{self.parts} {self.tagset} {self.language}"
+        settings += " base forms" if self.base_forms else ""
         return f"WordNetSynonyms {load_wordnet(self.language).get_version()} {settings}"
 
 
@@ -103,15 +119,3 @@ def base_form(wordnet: Any, word: str, part: str) -> str:
     """Return the shortest base form WordNet's rules give a lower-cased word, or the word itself."""
     forms = wordnet._morphy(word, part)
     return str(min(forms, key=len)) if forms else word
-
-
-def _synonyms(wordnet: Any, word: str, parts: str, language: str) -> list[str]:
-    own = {word, "be"}
-    if language == "eng":
-        own.update(form for part in parts for form in wordnet._morphy(word, part))
-    found: dict[str, None] = {}
-    # The adjectives of a cluster and their satellites both count as "a" here.
-    senses = [sense for part in parts for sense in wordnet.synsets(word, part, language)]
-    for sense in senses:
-        found.update(dict.fromkeys(sense.lemma_names(language)))
-    return [name for name in found if "_" not in name and name.lower() not in own]

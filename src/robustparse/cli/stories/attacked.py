@@ -89,7 +89,7 @@ class AttackStory(NamedTuple):
         after = self._attacked(robust, usual, seed)
         build_report([folder / "clean", folder / "robust"], folder / "report.html")
         title = f"sample {subject.sample}, test split"
-        console.print(summary_table({"clean": before, "robust": after}, title))
+        console.print(summary_table({"clean": before, "robust": after}, title, perturbed=False))
         console.print(self._verdict(load(robust).task.headline, before, after, defended))
         console.print(f"Report: {folder / 'report.html'}")
 

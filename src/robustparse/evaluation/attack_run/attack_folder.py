@@ -94,7 +94,7 @@ def collect_into(
         done = _checked_ids(folder, task, by_id)
         pending = [example for example in examples if example.id not in done]
         if not pending and (folder / SUMMARY).exists():
-            return _held_summary(folder, task, run)
+            return _held_summary(folder, task, attack, run)
         tidy(folder)  # what a kill tore off must not stand before the next line
         tally = Tally.of(task, each_line(folder / EXAMPLES))
         speed = _attack_pending(folder, source, pending, tally, on_sentence)
@@ -112,7 +112,7 @@ def collect_into(
             new = ((by_id[line["id"]], line["adversarial_tokens"], None) for line in lines)
             file.writelines(task.file(new))
         summary = {
-            **_recomputed(folder, task, run),
+            **_recomputed(folder, task, attack, run),
             **speed.summary(len(pending)),
             "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
         }
@@ -133,7 +133,7 @@ def _checked_ids(folder: Path, task: Task, by_id: Mapping[int, Example]) -> set[
     return found
 
 
-def _recomputed(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
+def _recomputed(folder: Path, task: Task, attack: Attack, run: Mapping[str, Any]) -> Summary:
     """Compute what the lines of a folder say: its summary except for times and measures."""
     reach = Reach.of(each_line(folder / EXAMPLES))
     return {
@@ -143,19 +143,19 @@ def _recomputed(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
         **Tally.of(task, each_line(folder / EXAMPLES)).scores(),
         **breakdown(task, each_line(folder / EXAMPLES)),
         "reach": reach.summary(),
-        "warnings": [*reach.warnings()],
+        "warnings": [*reach.warnings(attack.budget)],
     }
 
 
-def _held_summary(folder: Path, task: Task, run: Mapping[str, Any]) -> Summary:
+def _held_summary(folder: Path, task: Task, attack: Attack, run: Mapping[str, Any]) -> Summary:
     """Read the summary of a finished attack, and check it against the lines.
 
-    What it lacks, as one of an older version may, is added.
+    What it lacks, as one of an older version may, is added; its warnings may be worded otherwise.
     """
     remedy = "delete the file and run the attack again"
     summary: Summary = read_json(folder / SUMMARY, dict, remedy)
-    recomputed = _recomputed(folder, task, run)
-    for key in recomputed.keys() & summary.keys() - NOT_MEASURED.keys():
+    recomputed = _recomputed(folder, task, attack, run)
+    for key in recomputed.keys() & summary.keys() - NOT_MEASURED.keys() - {"warnings"}:
         if summary[key] != recomputed[key]:
             raise InputError(
                 f"does not agree with {EXAMPLES}", path=folder / SUMMARY, key=key, remedy=remedy

@@ -21,7 +21,8 @@ MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
 
 EFFORT = (
-    *("System", "Edits\nall", "Edits\nsuccess", "Queries\nall", "Queries\nsuccess"),
+    *("System", "Edits\nall", "Edits\nsuccess", "Perturbed\nwords %"),
+    *("Queries\nall", "Queries\nsuccess"),
     *("Queries\nfailure", "Perplexity", "Word\nsimilarity", "Sentence\nsimilarity"),
     *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
 )
@@ -114,6 +115,7 @@ def _effort(one: Json) -> list[str]:
     return [
         _cell(one, ".1f", "edits_per_sentence"),
         _cell(one, ".1f", "edits_per_success"),
+        _cell(one, ".1f", "perturbed_words"),
         _cell(one, ".1f", "queries_per_sentence", "charged"),
         _cell(one, ".1f", "queries_per_success", "charged"),
         _cell(one, ".1f", "queries_per_failure", "charged"),

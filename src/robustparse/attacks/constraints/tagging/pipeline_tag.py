@@ -31,6 +31,8 @@ class PipelineTag(Constraint):
             gives it in the original sentence.
         tagset: which tags are compared; None: those that a sentence has, Penn or else universal.
         window: words on either side of the change that the tagger sees; None is the whole sentence.
+        features: whether morphological features must be equal too; in sentences without them, or
+            where the tagger gives the changed sentence none, only tags are compared.
 
     Raises:
         InputError: when first used: the library or model is missing.
@@ -47,6 +49,7 @@ class PipelineTag(Constraint):
         reference: Literal["corpus", "tagger"] = "corpus",
         tagset: Tagset | None = None,
         window: int | None = None,
+        features: bool | None = None,
     ) -> None:
         check_choice("tagger: library", library, _DEFAULT_MODELS)
         check_choice("tagger: reference", reference, ("corpus", "tagger"))
@@ -56,7 +59,7 @@ class PipelineTag(Constraint):
         self.model = model or _DEFAULT_MODELS[library]
         self.reference = reference
         self.reads_tags, self.tagset = reference == "corpus", tagset
-        self.window = window
+        self.window, self.features = window, features
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
@@ -69,15 +72,23 @@ class PipelineTag(Constraint):
         by_tagger = self.reference == "tagger"
         texts = dict.fromkeys(text for text, _ in places + (originals if by_tagger else []))
         tags = dict(zip(texts, self.tagged(list(texts)), strict=True)) if texts else {}
-        found = iter([Slot(0, tags[text], at) for text, at in places])
+        changed = iter([Slot(0, tags[text], at) for text, at in places])
         masks = []
         for slot, (text, at), words in zip(slots, originals, candidates, strict=True):
             original = Slot(0, tags[text], at) if by_tagger else slot
-            tagset, expected = original.tagged(self.tagset)
-            masks.append(
-                np.array([next(found).tagged(tagset)[1] == expected for _ in words], dtype=np.bool_)
-            )
+            kept = [self._same(original, next(changed)) for _ in words]
+            masks.append(np.array(kept, dtype=np.bool_))
         return masks
+
+    def _same(self, original: Slot, changed: Slot) -> bool:
+        """Tell whether a word has the tag, and the features, of the one that it replaces."""
+        tagset, tag = original.tagged(self.tagset)
+        if changed.tagged(tagset)[1] != tag:
+            return False
+        if not (self.features and original.sentence.feats and changed.sentence.feats):
+            return True
+        feats = (slot.sentence.feats[slot.position] for slot in (original, changed))
+        return len(set(feats)) == 1
 
     def _place(self, slot: Slot, word: str) -> tuple[tuple[str, ...], int]:
         """Return what the tagger sees of a changed sentence, and where in it the change is."""
@@ -87,19 +98,16 @@ class PipelineTag(Constraint):
         return (*words[begin:at], word, *words[at + 1 : end]), at - begin
 
     def tagged(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
-        """Return every text with the tags of its words in both sets."""
+        """Return every text with the tags of its words in both sets, and their features."""
         pipeline = self._pipeline
         if self.library == "stanza":
             sentences = pipeline([list(text) for text in texts]).sentences
-            rows = [[(word.upos, word.xpos) for word in one.words] for one in sentences]
+            rows = [[(w.upos, w.xpos, w.feats or "_") for w in one.words] for one in sentences]
         else:
             doc = import_module("spacy.tokens").Doc
             docs = pipeline.pipe(doc(pipeline.vocab, words=list(text)) for text in texts)
-            rows = [[(token.pos_, token.tag_) for token in tagged] for tagged in docs]
-        return [
-            Sentence(text, *(tags if any(tags) else () for tags in zip(*row, strict=True)))
-            for text, row in zip(texts, rows, strict=True)
-        ]
+            rows = [[(t.pos_, t.tag_, str(t.morph) or "_") for t in tagged] for tagged in docs]
+        return [_sentence(text, row) for text, row in zip(texts, rows, strict=True)]
 
     @cached_property
     def _pipeline(self) -> Any:
@@ -126,6 +134,17 @@ class PipelineTag(Constraint):
                 key="tagger: model",
                 remedy=f"run `{command}`, or give the folder of a model",
             ) from error
+
+
+def _sentence(words: tuple[str, ...], rows: Sequence[tuple[str, str, str]]) -> Sentence:
+    """Make a sentence of words with universal tags, other tags and features, as far as it has any.
+
+    A column is empty where no word has anything in it.
+    """
+    upos, xpos, feats = (
+        column if {*column} - {"", "_"} else () for column in zip(*rows, strict=True)
+    )
+    return Sentence(words, upos, xpos, feats=feats)
 
 
 _DEFAULT_MODELS = {"spacy": "en_core_web_sm", "stanza": "en"}

@@ -5,7 +5,7 @@ compare with the corpus' tag of the original word (the released code leaves the 
 Jin et al. 2020 compare parts of speech instead of tags.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -20,7 +20,7 @@ from robustparse.attacks.tagged import tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.tagsets import Tagset, check_tagset
-from robustparse.types import View
+from robustparse.types import Example, View
 
 
 class DictionaryTag(Constraint):
@@ -38,7 +38,7 @@ class DictionaryTag(Constraint):
 
     reads_tags = True
 
-    def __init__(self, *, tagset: Tagset | None = None, features: bool | str = False) -> None:
+    def __init__(self, *, tagset: Tagset | None = None, features: bool | str | None = None) -> None:
         check_tagset("dictionary tag", tagset)
         self.tagset, self.features = tagset, features
 
@@ -67,8 +67,8 @@ class TaggerTag(Constraint):
             refused, or with the tag the `tagger` gives it in the original sentence (Jin et al.
             2020, Yoo et al. 2020).
         tagset: what must be equal: `xpos`, the Penn tags (Zheng et al. 2020), or `upos`, the parts
-            of speech that Penn and universal tags map to (Jin et al. 2020). None compares Penn tags
-            where a sentence has them.
+            of speech that Penn and universal tags map to (Jin et al. 2020). None compares Penn
+            tags; in a sentence without them it takes the tagger's for the original word.
         noun_verb: whether a noun may replace a verb and a verb a noun too, as Jin et al. 2020 have
             it; needs parts of speech.
         view: what the tagger reads of a pair: the text, or both texts joined (as in TextAttack).
@@ -112,14 +112,30 @@ class TaggerTag(Constraint):
         seen = [slot.seen(self.view) for slot in slots]
         tags = self._tagger.substituted([(one.sentence.words, one.position) for one in seen], words)
         masks = []
-        for slot, (own, *found) in zip(slots, tags, strict=True):
-            tagset, tag = slot.tagged(self.looked_at) if self.reads_tags else ("xpos", own)
-            masks.append(np.array([self._kept(tagset, tag, one) for one in found], dtype=np.bool_))
+        for slot, (of_tagger, *found) in zip(slots, tags, strict=True):
+            tag = self._of_corpus(slot) or of_tagger
+            masks.append(np.array([self._kept(tag, one) for one in found], dtype=np.bool_))
         return masks
 
-    def _kept(self, tagset: Tagset, tag: str, found: str) -> bool:
+    def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
+        """Yield how many sentences lack the Penn tags that are compared."""
+        if not self.reads_tags or self.tagset is not None:
+            return
+        if lacking := sum(one.sentence.tagset == "upos" for one in examples):
+            yield (
+                f"{lacking} of {len(examples)} sentences have no Penn tags in column 5, so that "
+                "candidates must have the tag that NLTK's tagger gives the original word"
+            )
+
+    def _of_corpus(self, slot: Slot) -> str:
+        """Return the corpus tag that candidates must have; empty where the tagger's decides."""
+        tagset, tag = slot.tagged(self.looked_at)
+        comparable = tagset == "xpos" or self.tagset == "upos"
+        return tag if self.reads_tags and comparable else ""
+
+    def _kept(self, tag: str, found: str) -> bool:
         """Tell whether a candidate with the Penn tag found may replace a word of this tag."""
-        if not tag or (tagset == "xpos" and self.tagset != "upos"):
+        if self.tagset != "upos":
             return found == tag
         return interchangeable(tag, found, self.noun_verb)
 
