@@ -236,6 +236,13 @@ def test_none_of_a_words_base_forms_is_its_synonym() -> None:
     assert WordNetSynonyms().propose(slots("saws/NNS"), 0) == [["proverb", "adage"]]
 
 
+@pytest.mark.usefixtures("fake_wordnet")
+def test_base_forms_are_candidates_where_they_are_asked_for() -> None:
+    found = WordNetSynonyms(parts="all", base_forms=True).propose(slots(TEXT), 0)
+    others = ["frank", "chase", "track", "be"]
+    assert found[:2] == [["dog", "hound", "Dog", *others], ["hound", *others]]
+
+
 def test_parts_of_speech_by_penn_tag() -> None:
     tags = "NN NNPS VBG MD JJR RBS RP WRB PRP ''"
     assert "".join(part_of(tag) or "-" for tag in tags.split()) == "nnv-ar----"

@@ -216,6 +216,14 @@ def test_the_tagger_by_parts_of_speech(
         assert mask.tolist() == [alike(tag, other) for other in tags]
     untagged = TaggerTag(**settings).accept([Slot(0, Sentence(words), 0)], [tags], HashVictim())
     assert not untagged[0].any()
+    universal = Sentence(tuple(tags), upos=("NOUN",) * len(tags))
+    masks_without = TaggerTag(**settings).accept(
+        [Slot(0, universal, at) for at in range(len(tags))], [tags] * len(tags), HashVictim()
+    )
+    for tag, mask in zip(tags, masks_without, strict=True):
+        # Without Penn tags the tagger's own decide, unless parts of speech are compared.
+        own = tag if "tagset" not in settings else "NN"
+        assert mask.tolist() == [alike(own, other) for other in tags]
     # By the tagger, a word named as a tag has that tag: the corpus' is not asked for.
     named = [Slot(0, Sentence(tuple(tags)), at) for at in range(len(tags))]
     by_tagger = TaggerTag(reference="tagger", **settings)

@@ -36,6 +36,12 @@ def test_strict_success_is_that_of_the_first_score() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_perturbed_words_are_told_below_the_table() -> None:
+    assert "perturbed" not in printed(old=summary(), none=summary(perturbed_words=None))
+    text = " ".join(printed(old=summary(), new=summary(perturbed_words=16.66)).split())
+    assert "perturbed words % (mean over successes): old -, new 16.7" in text
+
+
 def test_skipped_sentences_are_told_where_there_are_some() -> None:
     assert "skipped" not in printed(old=summary(), new=summary(n_skipped=0))
     text = printed(old=summary(), new=summary(n_skipped=3))

@@ -61,9 +61,11 @@ TAGS = {
 def test_means_over_successes():
     found = breakdown(LINES)
     assert found["edits_per_success"] == 4 / 3
+    assert found["perturbed_words"] == pytest.approx(100 * (1 / 3 + 2 / 4 + 1 / 2) / 3)
+    assert breakdown(LINES[::-1])["perturbed_words"] == found["perturbed_words"]
     assert found["queries_per_success"] == {"charged": 80 / 3, "unique": 24.0}
     found = breakdown(LINES[2:4])
-    assert found["edits_per_success"] is None
+    assert found["edits_per_success"] is found["perturbed_words"] is None
     assert found["queries_per_success"] == {"charged": None, "unique": None}
 
 
@@ -276,6 +278,7 @@ def test_all_of_it_is_json_and_order_does_not_matter():
     found = breakdown(counted)
     assert set(found) == {
         *("strict_success_rate", "edits_per_success", "queries_per_success"),
+        *("perturbed_words",),
         *("queries_per_failure", "success_by_class", "success_within"),
         *("candidates", "unseen", "by_tag", "by_relation"),
         *("perplexity", "word_similarity", "sentence_similarity"),

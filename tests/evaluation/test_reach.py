@@ -73,6 +73,46 @@ NOTHING = {
 }
 
 
+def line(slots: int, proposed: int, charged: int) -> dict:
+    """The line of a sentence with candidates at some words, after some queries."""
+    counts = {"slots": slots, "sums": {"all": {"proposed": proposed}}}
+    tried = {"skipped": False, "targeted": True, "queries": {"charged": charged}}
+    return {**tried, "candidates": counts}
+
+
+BARREN = line(slots=4, proposed=0, charged=2)  # the table has none of its words
+SPENT = line(slots=0, proposed=0, charged=3)  # a ranking took all queries
+PARTLY = line(slots=2, proposed=0, charged=3)  # another one took them after two words
+
+
+@pytest.mark.parametrize(
+    ("lines", "budget", "spent"),
+    [
+        ([BARREN, SPENT, SPENT], 3, 2),
+        ([BARREN, PARTLY], 3, 1),
+        ([SPENT], 3, 1),
+        ([BARREN, BARREN], 3, 0),
+        ([BARREN, SPENT], 4, 0),
+        ([BARREN, SPENT], None, 0),
+        ([line(slots=0, proposed=0, charged=1)], 3, 0),
+    ],
+)
+def test_a_budget_is_named_where_it_kept_words_from_being_tried(lines, budget, spent):
+    tried = attack(candidates=Lexicon({"zyx": ["zyxt"]}))
+    tried.budget = budget
+    reach = Reach.of(lines)
+    assert reach.spent(budget) == spent
+    with pytest.raises(InputError) as error:
+        reach.check(tried, some(3))
+    blamed = f"{error.value.found} {error.value.remedy}"
+    assert ("budget" in blamed) == bool(spent)
+    assert ("candidate" in blamed or "no word" in blamed) == (not spent)
+    assert f"{spent} of {len(lines)} sentences" in blamed or not spent
+    many = Reach.of([*lines * 10, line(slots=1, proposed=1, charged=1)])
+    (warning,) = many.warnings(budget)
+    assert ("queries" in warning) == bool(spent)
+
+
 @pytest.mark.parametrize("case", NOTHING)
 def test_an_attack_that_can_change_nothing_is_refused(case, tmp_path):
     chosen, universal, found, remedy = NOTHING[case]
@@ -113,7 +153,7 @@ def test_sentences_that_there_was_nothing_to_attack_in_do_not_count():
     reach.add({"skipped": True, "targeted": True, "candidates": counts})
     reach.add({"skipped": False, "targeted": False, "candidates": counts})
     reach.check(attack(), [])
-    assert [*reach.warnings()] == []
+    assert [*reach.warnings(None)] == []
 
 
 @pytest.mark.parametrize(
@@ -122,11 +162,11 @@ def test_sentences_that_there_was_nothing_to_attack_in_do_not_count():
 def test_candidates_that_no_constraint_was_asked_about(judged, left, changeable):
     """As where only changes that raise the score are judged: a robust victim has few of them."""
     counts = {"proposed": 9, "AttackableTags": 4, "judged": judged, "EditBudget": left}
-    line = {"skipped": False, "targeted": True, "candidates": {"slots": 2, "sums": {"all": counts}}}
-    assert Reach.of([line]).changeable == changeable
+    found = {**BARREN, "candidates": {"slots": 2, "sums": {"all": counts}}}
+    assert Reach.of([found]).changeable == changeable
 
 
 def test_less_than_a_tenth_of_the_sentences_is_few():
     for changeable, warned in ((2, True), (3, False)):
         reach = Reach(attacked=30, attackable=30, changeable=changeable)
-        assert bool([*reach.warnings()]) == warned
+        assert bool([*reach.warnings(None)]) == warned

@@ -113,7 +113,7 @@ class TaggerTag(Constraint):
         tags = self._tagger.substituted([(one.sentence.words, one.position) for one in seen], words)
         masks = []
         for slot, (of_tagger, *found) in zip(slots, tags, strict=True):
-            tag = self._of_corpus(slot) or of_tagger
+            tag = self._expected(slot, of_tagger)
             masks.append(np.array([self._kept(tag, one) for one in found], dtype=np.bool_))
         return masks
 
@@ -127,15 +127,15 @@ class TaggerTag(Constraint):
                 "candidates must have the tag that NLTK's tagger gives the original word"
             )
 
-    def _of_corpus(self, slot: Slot) -> str:
-        """Return the corpus tag that candidates must have; empty where the tagger's decides."""
+    def _expected(self, slot: Slot, of_tagger: str) -> str:
+        """Return the tag that candidates must have, from the corpus or from the tagger."""
         tagset, tag = slot.tagged(self.looked_at)
-        comparable = tagset == "xpos" or self.tagset == "upos"
-        return tag if self.reads_tags and comparable else ""
+        no_penn_tag = tag and tagset == "upos" and self.tagset != "upos"
+        return of_tagger if not self.reads_tags or no_penn_tag else tag
 
     def _kept(self, tag: str, found: str) -> bool:
         """Tell whether a candidate with the Penn tag found may replace a word of this tag."""
-        if self.tagset != "upos":
+        if not tag or self.tagset != "upos":
             return found == tag
         return interchangeable(tag, found, self.noun_verb)
 
