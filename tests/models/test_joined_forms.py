@@ -100,8 +100,8 @@ def test_the_columns_of_coarse2fine_are_those_of_one_text():
     """Both forms are balanced, so that brackets of the joined tokens are found as of one form."""
     parser = make("Coarse2Fine")
     found = columns(parser, joined(parser, 0, 2))
-    sketches = [sketch_of(tree(EXAMPLES[i])) for i in (0, 2)]
-    tokens = [token for i in (0, 2) for token in tokens_of(tree(EXAMPLES[i]))]
+    sketches = [sketch_of(tree(EXAMPLES[i]), parser.language) for i in (0, 2)]
+    tokens = [token for i in (0, 2) for token in tokens_of(tree(EXAMPLES[i]), parser.language)]
     ended = [*sketches[0], "end", *sketches[1]]
     assert found["sketch_opened"] == opened(ended)
     assert found["opened"] == opened(tokens)[:-1]

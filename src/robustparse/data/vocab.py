@@ -87,7 +87,7 @@ class Vocabulary:
             if isinstance(example.gold, LogicalForm):
                 languages[example.gold.language] += 1
                 language = language_named(example.gold.language)
-                sketches.update(sketch_of(language.read(example.gold)))
+                sketches.update(sketch_of(language.parse(example.gold), language))
         kept = [(word, count) for word, count in _ranked(words) if count >= min_count]
         exclusive = elsewhere and below_root.isdisjoint(elsewhere)
         rare = words.total() - sum(count for _, count in kept)

@@ -8,6 +8,7 @@ from .language import (
     language_named,
     language_of,
     reordered,
+    shallow,
     with_sorted_children,
 )
 from .prolog import Prolog
@@ -37,6 +38,7 @@ __all__ = [
     "language_of",
     "read_grammar",
     "reordered",
+    "shallow",
     "tranx_match",
     "with_sorted_children",
 ]

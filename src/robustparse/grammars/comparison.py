@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from robustparse.errors import InputError
-from robustparse.grammars.language import bracketed, language_named
+from robustparse.grammars.language import bracketed, language_named, shallow
 
 
 def exact_match(found: str, gold: str, language: str) -> bool:
@@ -23,7 +23,7 @@ def tranx_match(found: str, gold: str, language: str) -> bool:
     """
     known = language_named(language)
     try:
-        return known.by_heads(known.read(found)) == known.by_heads(known.read(gold))
+        return known.by_heads(known.parse(found)) == known.by_heads(known.parse(gold))
     except InputError:
         return False
 
@@ -38,7 +38,8 @@ def canonical(text: str, language: str) -> str:
     names.
 
     Raises:
-        InputError: see `Language.read` and `language_named`.
+        InputError: see `Language.parse` and `language_named`.
     """
     known = language_named(language)
-    return bracketed(known.canonical(known.read(text)))
+    with shallow():
+        return bracketed(known.canonical(known.parse(text)))

@@ -6,15 +6,11 @@ that is no operator is a predicate.
 """
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from robustparse.grammars.language import Language, Tree, bracketed, reordered
 from robustparse.grammars.tokens import TokenReader
 from robustparse.grammars.transitions import Node
-
-BINDERS = frozenset(
-    ("lambda", "exists", "argmax", "argmin", "count", "sum", "max", "min", "the", "forall")
-)
-"""Heads whose first child is a variable, which they bind."""
 
 _COMPARED = {">": "GreaterThan", "=": "Equal", "<": "LessThan"}
 _SIGNS = {name: sign for sign, name in _COMPARED.items()}
@@ -24,7 +20,11 @@ class LambdaCalculus(Language):
     """``( head child ... )`` is a tree, a token outside such brackets is a leaf."""
 
     asdl = "lambda.asdl"
-    operators = frozenset((*(BINDERS - {"forall"}), "not", "and", "or"))
+    binders = frozenset(
+        ("lambda", "exists", "argmax", "argmin", "count", "sum", "max", "min", "the", "forall")
+    )
+    variable_types: ClassVar[Mapping[str, str]] = {"lambda": "e"}
+    operators = frozenset((*(binders - {"forall"}), "not", "and", "or"))
     unordered = frozenset(("and", "or", "=", "next_to:t"))
     repeatable = frozenset(("and", "or"))
 
@@ -47,7 +47,7 @@ class LambdaCalculus(Language):
 
     def canonical(self, tree: Tree) -> Tree:
         """Name variables by the number of binders around their own, and leave out their types."""
-        return self.ordered(_bound(tree, {}))
+        return self.ordered(self._bound(tree, {}))
 
     def by_heads(self, tree: Tree) -> Tree:
         """Sort the children of ``and`` and ``or`` by their heads only; variables keep names."""
@@ -73,6 +73,23 @@ class LambdaCalculus(Language):
             return super().from_ast(node)
         return tuple(self.from_ast(one) for (one,) in node.values if isinstance(one, Node))
 
+    def _bound(self, tree: Tree, names: Mapping[str, str], depth: int = 0) -> Tree:
+        """Rename variables by the number of binders around their own, and leave out their types."""
+        if isinstance(tree, str):
+            return names.get(tree, tree)
+        head, children = tree[0], tree[1:]
+        if (
+            head in self.binders
+            and children
+            and isinstance(children[0], str)
+            and children[0][0] == "$"
+        ):
+            # No token of a form holds this character, so that no free variable has such a name.
+            names, depth = {**names, children[0]: f"\0{depth}"}, depth + 1
+            typed = head in self.variable_types and len(children) == 3
+            children = (children[0], *children[2 if typed else 1 :])
+        return (head, *(self._bound(child, names, depth) for child in children))
+
 
 def _term(reader: TokenReader) -> Tree:
     if reader.next != "(":
@@ -83,16 +100,3 @@ def _term(reader: TokenReader) -> Tree:
         parts.append(_term(reader))
     reader.take(")")
     return tuple(parts)
-
-
-def _bound(tree: Tree, names: Mapping[str, str], depth: int = 0) -> Tree:
-    """Rename variables by the number of binders around their own, and leave out their types."""
-    if isinstance(tree, str):
-        return names.get(tree, tree)
-    head, children = tree[0], tree[1:]
-    if head in BINDERS and children and isinstance(children[0], str) and children[0][0] == "$":
-        # No token of a form holds this character: a free variable of any name stays another one.
-        names, depth = {**names, children[0]: f"\0{depth}"}, depth + 1
-        typed = head == "lambda" and len(children) == 3
-        children = (children[0], *children[2 if typed else 1 :])
-    return (head, *(_bound(child, names, depth) for child in children))

@@ -2,11 +2,15 @@
 
 A form is a line of tokens separated by blanks. Two languages are shipped, ``lambda`` (GEO, ATIS)
 and ``prolog`` (JOBS); a user's own is named by the path of its class.
+
+Readers, printers and everything else that walks over trees call themselves for each level of them.
+`Language.parse` and `Language.unparse` therefore refuse trees of more levels than `MAX_DEPTH`.
 """
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +23,9 @@ from robustparse.grammars.transitions import Node
 
 Tree = str | tuple["Tree", ...]
 """A leaf, or a head, which is a leaf, and its children."""
+
+MAX_DEPTH = 100
+"""Levels of a tree at most, its leaves included; the deepest form of GEO, JOBS and ATIS has 15."""
 
 NEXT_FORM = "</s>"
 """Stands between the forms of two joined utterances: parsers learn such pairs, and answer one form
@@ -38,17 +45,23 @@ class Language(ABC):
 
     Attributes:
         asdl: the file of the grammar, in the folder of the class's own file; see `read_grammar`.
-        operators: heads with a constructor of their own, their name capitalised. Any other head
-            is a predicate.
+        operators: heads with a constructor of their own, which is called like the head with a
+            capital first and small letters after it: ``Select`` for ``SELECT`` and ``select``. Any
+            other head is a predicate.
         unordered: heads whose children have no order.
         repeatable: heads of which equal children count once, a single child counts for the whole,
             and children of the same head are among the node's own.
+        binders: heads whose first child is a variable that they bind; sketches leave it out.
+        variable_types: binders whose second child, between the variable and what they bind it in,
+            is the variable's type; for each the usual type, which sketches leave out too.
     """
 
     asdl: ClassVar[str]
     operators: ClassVar[Collection[str]] = ()
     unordered: ClassVar[Collection[str]] = ()
     repeatable: ClassVar[Collection[str]] = ()
+    binders: ClassVar[Collection[str]] = ()
+    variable_types: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def read(self, text: str) -> Tree:
@@ -69,6 +82,27 @@ class Language(ABC):
     @abstractmethod
     def leaf(self, token: str) -> str:
         """Return the name of the constructor of a leaf, as ``Variable``."""
+
+    def parse(self, text: str) -> Tree:
+        """Read a form, and check what `read` returns.
+
+        Raises:
+            InputError: see `read`; the form is nested too deep, or `read` does not return a tree.
+        """
+        with shallow():
+            tree = self.read(text)
+        _check(tree, f"{type(self).__name__}.read")
+        return tree
+
+    def unparse(self, tree: Tree) -> str:
+        """Return the form of a tree, as `print` does.
+
+        Raises:
+            InputError: see `print`; the tree is nested too deep.
+        """
+        _check(tree, f"{type(self).__name__}.from_ast")
+        with shallow():
+            return self.print(tree)
 
     def canonical(self, tree: Tree) -> Tree:
         """Return what all trees of the same meaning have in common; no variables by default."""
@@ -113,8 +147,8 @@ class Language(ABC):
         if isinstance(tree, str):
             return Node(self.rule(self.leaf(tree)), ((tree,),))
         head, children = str(tree[0]), tree[1:]
-        if head in self.operators:
-            return self._operator(tree, self.rule(head.capitalize()))
+        if head in self._constructors:
+            return self._operator(tree, self.rule(self._constructors[head]))
         apply = self.rule("Apply")
         values = tuple(self.to_ast_of(child, apply.fields[1].type) for child in children)
         return Node(apply, ((head,), values))
@@ -141,11 +175,45 @@ class Language(ABC):
         ]
         if name == "Apply":
             return tuple(parts)
-        return (name.lower(), *parts) if name.lower() in self.operators else parts[0]
+        return (self._operators[name], *parts) if name in self._operators else parts[0]
 
     def rule(self, name: str) -> Constructor:
-        """Return a constructor of the grammar."""
+        """Return a constructor of the grammar.
+
+        Raises:
+            InputError: it has none of this name.
+        """
+        if name not in self.grammar.by_name:
+            expected = f"one of {', '.join(self.grammar.by_name)}, as {self.asdl} says"
+            raise InputError(f"no constructor {name}", key=self.name, expected=expected)
         return self.grammar.by_name[name]
+
+    @cached_property
+    def _constructors(self) -> dict[str, str]:
+        """The name of the constructor of each operator.
+
+        Raises:
+            InputError: an operator has none in the grammar, or that of another one.
+        """
+        key = f"{self.name}: operators"
+        if isinstance(self.operators, str):
+            raise InputError(f"got {self.operators!r}", key=key, expected="a tuple of operators")
+        names = {head: head.capitalize() for head in self.operators}
+        heads = {name: head for head, name in names.items()}
+        for head, name in names.items():
+            found = f"the operator {head!r} has the constructor {name}"
+            if name not in self.grammar.by_name:
+                expected = f"{name}(...) in {self.asdl}"
+                raise InputError(f"{found}, which is missing", key=key, expected=expected)
+            if name == "Apply" or heads[name] != head:
+                other = "predicates have" if name == "Apply" else f"{heads[name]!r} has"
+                raise InputError(f"{found}, which {other} too", key=key, expected="another name")
+        return names
+
+    @cached_property
+    def _operators(self) -> dict[str, str]:
+        """The operator of each constructor that has one."""
+        return {name: head for head, name in self._constructors.items()}
 
     def other_arguments(self, tree: Tree, rule: Constructor) -> InputError:
         """Return the error that an operator has other arguments than its constructor."""
@@ -168,6 +236,47 @@ class Language(ABC):
             else:
                 raise self.other_arguments(tree, rule)
         return Node(rule, tuple(values))
+
+
+@contextmanager
+def shallow() -> Iterator[None]:
+    """Give the error of a function that calls itself too often as one about the form."""
+    try:
+        yield
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> InputError:
+    return InputError(
+        f"a logical form is nested more than {MAX_DEPTH} levels deep",
+        expected=f"at most {MAX_DEPTH} brackets or operators inside each other",
+        remedy="leave it out",
+    )
+
+
+def _check(tree: Tree, source: str) -> None:
+    """Refuse what is not a tree, or is nested too deep.
+
+    Args:
+        tree: of any depth.
+        source: the function that returned it.
+
+    Raises:
+        InputError: see above.
+    """
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        below: list[Tree] = []
+        for node in level:
+            if isinstance(node, tuple) and node and isinstance(node[0], str):
+                below += node[1:]
+            elif not isinstance(node, str):
+                expected = "a str, or a tuple of a str, the head, and its children"
+                raise InputError(f"returns {node!r:.60}", key=source, expected=expected)
+        level = below
+    if level:
+        raise _too_deep()
 
 
 def bracketed(tree: Tree) -> str:

@@ -2,18 +2,20 @@ r"""Prolog, the language of JOBS: ``job ( ANS ) , \+ ( loc ( ANS , J ) )``.
 
 Conjunctions are ``A , B``, disjunctions ``A ; B`` and negations ``\+ A``; in a bracketed group, all
 that stands before ``;`` is its left side. Their trees have the heads ``and``, ``or`` and ``not``. A
-leaf in upper case is a variable, any other a literal.
+leaf that begins with a capital or ``_`` is a variable, any other a literal. ``_`` is another
+variable wherever it stands.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import permutations
+from collections.abc import Iterator
+from itertools import count
 
 from robustparse.errors import InputError
 from robustparse.grammars.language import Language, Tree, bracketed, reordered
+from robustparse.grammars.renaming import without_names
 from robustparse.grammars.tokens import TokenReader
 
 _ANSWER = "ANS"
-_MOST = 5  # variables of which every order is tried
+_ANONYMOUS = "_"
 _CHILDREN = {"or": 2, "not": 1}  # any other node has one or more
 
 
@@ -54,15 +56,12 @@ class Prolog(Language):
 
     def leaf(self, token: str) -> str:
         """See `Language`."""
-        return "Variable" if token[0].isupper() else "Literal"
+        return "Variable" if _is_variable(token) else "Literal"
 
     def canonical(self, tree: Tree) -> Tree:
         """Take the names from all variables but the answer."""
-        names = sorted({leaf for leaf in _leaves(tree) if leaf[0].isupper() and leaf != _ANSWER})
-        new = [f"V{number}" for number in range(len(names))]
-        orders = permutations(new) if len(names) <= _MOST else [tuple(new)]
-        renamed = (_renamed(tree, dict(zip(names, order, strict=True))) for order in orders)
-        return min(map(self.ordered, renamed), key=bracketed)
+        alone = self.ordered(_with_names(tree, map("_\0{}".format, count())))
+        return without_names(alone, _has_no_name, self.unordered)
 
     def by_heads(self, tree: Tree) -> Tree:
         """Sort conjunctions."""
@@ -115,15 +114,16 @@ def _head(tree: Tree) -> Tree:
     return "" if isinstance(tree, str) else tree[0]
 
 
-def _renamed(tree: Tree, names: Mapping[str, str]) -> Tree:
-    if isinstance(tree, str):
-        return names.get(tree, tree)
-    return tuple(_renamed(part, names) for part in tree)
+def _is_variable(leaf: str) -> bool:
+    return leaf[0].isupper() or leaf[0] == "_"
 
 
-def _leaves(tree: Tree) -> Iterator[str]:
+def _has_no_name(leaf: str) -> bool:
+    return _is_variable(leaf) and leaf != _ANSWER
+
+
+def _with_names(tree: Tree, names: Iterator[str]) -> Tree:
+    """Give each anonymous variable one of the names."""
     if isinstance(tree, str):
-        yield tree
-    else:
-        for part in tree:
-            yield from _leaves(part)
+        return next(names) if tree == _ANONYMOUS else tree
+    return (tree[0], *(_with_names(child, names) for child in tree[1:]))

@@ -2,27 +2,27 @@
 
 A sketch is a form without its leaves, as a list of tokens. A node without bracketed children is one
 token, its head with the number of its leaves, ``from@2``. Any other is ``(head``, its children and
-``)``; a variable that the head binds is left out, any other leaf among the children is ``<?>``. A
-head that binds one elsewhere, but has none here, is ``(head@``. The whole form, its brackets joined
-to heads and types of variables left out, follows from the sketch but for the leaves: ``(lambda (and
-flight@1 from@2 ) )`` says all of ``(lambda $0 (and (flight $0 ) (from $0 ci0 ) ) )`` but ``$0`` and
-``ci0``.
+``)``, where a leaf among the children is ``<?>``. What a head binds is left out: the variable, and
+its type where that is the usual one. A head that could bind a variable and binds none, or one of
+another type, is ``(head@``, and nothing is left out. The `Language` says which heads bind
+variables, and of which type.
+
+The whole form follows from the sketch but for the leaves: ``(lambda (and flight@1 from@2 ) )`` says
+all of ``(lambda $0 (and (flight $0 ) (from $0 ci0 ) ) )`` but ``$0`` and ``ci0``.
 
 Trees are those of `Language.read`, so that Prolog has sketches too: the published conversion of
 JOBS has a head of its own, ``answer``, for a form's conjunction, here ``and``. The released code
 writes the number of children to heads with bracketed children too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from robustparse.errors import InputError
-from robustparse.grammars.lambda_calculus import BINDERS
-from robustparse.grammars.language import Tree
+from robustparse.grammars.language import Language, Tree
 
 LEAF, CLOSE = "<?>", ")"
-_FREE = "@"  # after a head that could bind a variable and binds none
-_TYPE = "e"  # of variables, where the grammar wants one; sketches leave it out
+_WHOLE = "@"  # after a binder of whose children none is left out
 
 
 class Place(NamedTuple):
@@ -37,27 +37,31 @@ class Place(NamedTuple):
     source: int
 
 
-def sketch_of(tree: Tree) -> list[str]:
+def sketch_of(tree: Tree, language: Language) -> list[str]:
     """Return the sketch of a form."""
     if isinstance(tree, str):
         return [LEAF]
-    head, children = str(tree[0]), _children(tree)
-    if all(isinstance(child, str) for child in children):
+    head, children, whole = str(tree[0]), *_kept(tree, language)
+    bracketed = any(not isinstance(child, str) for child in children)
+    if not bracketed and not (whole and head in language.variable_types):
         return [f"{head}@{len(children)}"]
-    binds = head in BINDERS and isinstance(children[0], str)
-    kept, mark = (children[1:], "") if binds else (children, _FREE if head in BINDERS else "")
-    return [f"({head}{mark}", *(token for child in kept for token in sketch_of(child)), CLOSE]
+    if head in language.binders and not whole:
+        children = children[1:]
+    mark = _WHOLE if whole else ""
+    inner = [token for child in children for token in sketch_of(child, language)]
+    return [f"({head}{mark}", *inner, CLOSE]
 
 
-def tokens_of(tree: Tree) -> list[str]:
-    """Return a whole form as tokens, brackets joined to heads, without types of variables."""
+def tokens_of(tree: Tree, language: Language) -> list[str]:
+    """Return a whole form as tokens, brackets joined to heads, without usual types of variables."""
     if isinstance(tree, str):
         return [tree]
-    inner = [token for child in _children(tree) for token in tokens_of(child)]
+    children, _ = _kept(tree, language)
+    inner = [token for child in children for token in tokens_of(child, language)]
     return [f"({tree[0]}", *inner, CLOSE]
 
 
-def places_of(sketch: Sequence[str]) -> list[Place]:
+def places_of(sketch: Sequence[str], language: Language) -> list[Place]:
     """Return the tokens of the forms that have this sketch.
 
     Raises:
@@ -74,10 +78,10 @@ def places_of(sketch: Sequence[str]) -> list[Place]:
             places.append(Place(CLOSE, source))
             depth -= 1
         elif token.startswith("("):
-            free = token.endswith(_FREE) and token[1:-1] in BINDERS
-            places.append(Place(token[:-1] if free else token, source))
+            head, binds = _opening(token, language)
+            places.append(Place(f"({head}", source))
             depth += 1
-            if token[1:] in BINDERS:
+            if binds:
                 places.append(Place(None, source))
         else:
             head, _, leaves = token.rpartition("@")
@@ -88,23 +92,35 @@ def places_of(sketch: Sequence[str]) -> list[Place]:
     return places
 
 
-def tree_of(tokens: Sequence[str]) -> Tree:
-    """Return the form of tokens as `tokens_of` gives them; types of variables are ``e``.
+def tree_of(sketch: Sequence[str], leaves: Iterable[str], language: Language) -> Tree:
+    """Return the form that has a sketch and leaves.
 
     Args:
-        tokens: balanced, as those of `places_of` with leaves filled in.
+        sketch: of the form.
+        leaves: as many as `places_of` has places without a token, in their order.
+        language: of the form.
+
+    Raises:
+        InputError: see `places_of`.
     """
+    places_of(sketch, language)
+    rest = iter(leaves)
     stack: list[list[Tree]] = [[]]
-    for token in tokens:
-        if token == CLOSE:
+    for token in sketch:
+        if token == LEAF:
+            stack[-1].append(next(rest))
+        elif token == CLOSE:
             node = stack.pop()
-            if node[0] == "lambda":
-                node.insert(2, _TYPE)
             stack[-1].append(tuple(node))
         elif token.startswith("("):
-            stack.append([token[1:]])
+            head, binds = _opening(token, language)
+            stack.append([head])
+            if binds:
+                stack[-1] += [next(rest), *_usual_type(head, language)]
         else:
-            stack[-1].append(token)
+            head, _, count = token.rpartition("@")
+            node = [head, *(next(rest) for _ in range(int(count)))]
+            stack[-1].append((*node[:2], *_usual_type(head, language), *node[2:]))
     return stack[0][0]
 
 
@@ -123,8 +139,30 @@ def opened(tokens: Sequence[str]) -> list[int]:
     return [*found, stack[-1]]
 
 
-def _children(tree: tuple[Tree, ...]) -> tuple[Tree, ...]:
-    """Return the children of a node, without the type of a variable."""
-    if tree[0] == "lambda" and len(tree) == 4:
-        return (tree[1], tree[3])
-    return tree[1:]
+def _kept(tree: tuple[Tree, ...], language: Language) -> tuple[tuple[Tree, ...], bool]:
+    """Return the children of a node without a variable's usual type.
+
+    And whether its head is a binder of whose children none may be left out.
+    """
+    head, children = str(tree[0]), tree[1:]
+    if head not in language.binders:
+        return children, False
+    variable = bool(children) and isinstance(children[0], str)
+    if head not in language.variable_types:
+        return children, not variable
+    if variable and len(children) == 3 and children[1] == language.variable_types[head]:
+        return (children[0], children[2]), False
+    return children, True
+
+
+def _opening(token: str, language: Language) -> tuple[str, bool]:
+    """Return the head of an opening bracket, and whether a variable that it binds is left out."""
+    head = token.removeprefix("(")
+    if head.endswith(_WHOLE) and head.removesuffix(_WHOLE) in language.binders:
+        return head.removesuffix(_WHOLE), False
+    return head, head in language.binders
+
+
+def _usual_type(head: str, language: Language) -> list[str]:
+    usual = language.variable_types.get(head)
+    return [] if usual is None else [usual]

@@ -133,7 +133,7 @@ class SemanticTask(TextTask):
     def gold(self, text: str) -> LogicalForm:
         """See `Task.gold`."""
         language = language_named(self.language or language_of(text.split()))
-        language.read(text)
+        language.parse(text)
         return LogicalForm(text, language.name)
 
     def warnings(

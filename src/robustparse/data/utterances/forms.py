@@ -84,7 +84,7 @@ def read_forms(
             if gold and not form:
                 raise InputError("no logical form", expected=TWO)
             if form:
-                read_as.read(form)
+                read_as.parse(form)
         answer = LogicalForm(form, read_as.name)
         row = Row(line, values, layout)
         examples.append(Example(index, sentence, answer, row=row, ending=ending_of(path)))

@@ -26,8 +26,9 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
-from robustparse.grammars import Language
+from robustparse.grammars import Language, Tree
 from robustparse.grammars.sketches import (
+    CLOSE,
     Place,
     opened,
     places_of,
@@ -192,9 +193,9 @@ class Coarse2Fine(SemanticParser):
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the sketch and the leaves."""
-        tree = self.language.read(form)
-        sketch, tokens = sketch_of(tree), tokens_of(tree)
-        places, ids = places_of(sketch), self.vocabulary.label_ids
+        language, tree = self.language, self.language.parse(form)
+        sketch, tokens = sketch_of(tree, language), tokens_of(tree, language)
+        places, ids = places_of(sketch, language), self.vocabulary.label_ids
         unknown = self.sketch_end + 1
         numbers = [1 + ids.get(token.removeprefix("("), len(ids)) for token in tokens]
         columns: Sequence[Sequence[int]] = (
@@ -206,6 +207,16 @@ class Coarse2Fine(SemanticParser):
             opened(tokens)[:-1],
         )
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
+
+    def rebuilt(self, tree: Tree) -> Tree:
+        """Build the form from its sketch and its leaves."""
+        sketch, tokens = sketch_of(tree, self.language), tokens_of(tree, self.language)
+        pairs = zip(places_of(sketch, self.language), tokens, strict=True)
+        leaves = [token for place, token in pairs if place.token is None]
+        for leaf in leaves:
+            if leaf == CLOSE or leaf.startswith("("):
+                raise InputError(f"the leaf {leaf!r}", expected="a leaf that is not a bracket")
+        return tree_of(sketch, leaves, self.language)
 
     def steps(self, columns: Mapping[str, Sequence[int]]) -> int:
         """Return the number of the sketch's tokens, without its end."""
@@ -273,24 +284,26 @@ class Coarse2Fine(SemanticParser):
         coarse = SketchStepper(self, members, states)
         texts = len(batches[0])
         sketches, total = beam_search(coarse, texts, self.beam, self.longest)
-        places = [_places(sketch) for sketch in sketches]
+        places = [_places(sketch, self.language) for sketch in sketches]
         if not any(places):
             return [""] * texts, total.double().exp().cpu().numpy()
         fine = LeafStepper(self, members, states, sketches, places)
-        forms, of_leaves = beam_search(fine, texts, self.beam, max(map(len, places)))
-        found = [_printed(tokens, self.language) for tokens in forms]
+        leaves, of_leaves = beam_search(fine, texts, self.beam, max(map(len, places)))
+        pairs = zip(sketches, leaves, strict=True)
+        found = [_printed(*pair, self.language) for pair in pairs]
         return found, (total + of_leaves).double().exp().cpu().numpy()
 
 
-def _printed(tokens: Sequence[str], language: Language) -> str:
+def _printed(sketch: Sequence[str], leaves: Sequence[str], language: Language) -> str:
+    """Return a form; an empty one where the sketch has none, or the language cannot write it."""
     try:
-        return language.print(tree_of(tokens)) if tokens else ""
+        return language.unparse(tree_of(sketch, leaves, language))
     except InputError:
         return ""
 
 
-def _places(sketch: Sequence[str]) -> list[Place]:
+def _places(sketch: Sequence[str], language: Language) -> list[Place]:
     try:
-        return places_of(sketch)
+        return places_of(sketch, language)
     except InputError:
         return []

@@ -25,9 +25,11 @@ from robustparse.grammars import (
     LambdaCalculus,
     Language,
     Prolog,
+    Tree,
     canonical,
     language_named,
     language_of,
+    shallow,
 )
 from robustparse.metrics import Accuracy, PunctuationPolicy
 from robustparse.models.base import Model, States
@@ -185,8 +187,41 @@ class SemanticParser(Model):
     ) -> None:
         """Refuse utterances and forms of a file that the parser could not learn, by its lines."""
         super().check_readable(examples, path, punctuation)
-        with located(path):
-            self.gold_columns(examples, punctuation)
+        checked: set[LogicalForm] = set()
+        for example in examples:
+            with located(path, example.id + 1):
+                if example.gold not in checked:
+                    self.check_form(example.gold)
+                    checked.add(example.gold)
+
+    def check_form(self, form: LogicalForm) -> None:
+        """Refuse a form that the parser could not answer with, though it took the right steps.
+
+        Raises:
+            InputError: the form has no such steps, or they lead to another form.
+        """
+        with shallow():
+            tree = self.learnt(form)
+            answer = self.rebuilt(tree)
+            text = self.language.unparse(answer)
+            if answer == tree == self.language.parse(text):
+                return
+        kind, what = type(self.language).__name__, type(self).__name__
+        way = f"the steps of {what}" if answer != tree else f"{kind}.print and {kind}.read"
+        mend = "to_ast and from_ast" if answer != tree else "print, the inverse of read,"
+        raise InputError(
+            f"{form!r:.80} comes back from {way} as {text!r:.80}",
+            expected="the same form",
+            remedy=f"mend {mend} in the language {self.language.name}, or its operators",
+        )
+
+    def learnt(self, form: LogicalForm) -> Tree:
+        """Return the tree that the parser learns for a form."""
+        return self.language.parse(form)
+
+    def rebuilt(self, tree: Tree) -> Tree:
+        """Return the tree to which the steps lead that the parser learns for a tree."""
+        return tree
 
     def warnings(
         self,

@@ -186,10 +186,10 @@ class LeafStepper(_Stepper):
         self._encoded = [one[rows] for one in self._encoded]
 
     def answer(self, row: int) -> list[str]:
-        """Return the tokens of a form."""
+        """Return the leaves of a form."""
         places, labels = self.places[row // self.width], self.first.vocabulary.labels
         pairs = zip(places, self.chosen[row].tolist(), strict=False)
-        return [place.token or labels[number - 1] for place, number in pairs]
+        return [labels[number - 1] for place, number in pairs if place.token is None]
 
 
 class Brackets:

@@ -22,7 +22,15 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, check_rates
-from robustparse.grammars import Node, with_sorted_children
+from robustparse.grammars import (
+    PUNCTUATION,
+    Derivation,
+    Node,
+    Tree,
+    actions_of,
+    shallow,
+    with_sorted_children,
+)
 from robustparse.models.beam import beam_search
 from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -143,12 +151,33 @@ class TranX(SemanticParser):
 
     def columns_of(self, form: LogicalForm) -> dict[str, Sequence[int]]:
         """Add the gold actions."""
-        language, tree = self.language, self.language.read(form)
-        if self.sort_children is not None:
-            tree = with_sorted_children(tree, self.sort_children)
-        steps = self.numbers.steps(language.to_ast_of(tree, language.grammar.root))
+        grammar = self.language.grammar
+        steps = self.numbers.steps(self.language.to_ast_of(self.learnt(form), grammar.root))
         columns = zip(*steps, strict=True)
         return super().columns_of(form) | dict(zip(COLUMNS, columns, strict=True))
+
+    def learnt(self, form: LogicalForm) -> Tree:
+        """Return the tree, its conjuncts and disjuncts sorted as `sort_children` says."""
+        tree = super().learnt(form)
+        if self.sort_children is None:
+            return tree
+        return with_sorted_children(tree, self.sort_children)
+
+    def rebuilt(self, tree: Tree) -> Tree:
+        """Build the form by its actions."""
+        grammar = self.language.grammar
+        node, derivation = self.language.to_ast_of(tree, grammar.root), Derivation(grammar)
+        try:
+            for action in actions_of(node):
+                if isinstance(action, str) and action in PUNCTUATION:
+                    raise InputError(f"the token {action!r}", expected="a token of letters")
+                derivation = derivation.apply(action)
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            expected = f"a tree of the grammar {self.language.asdl}"
+            raise InputError(f"to_ast returns none: {error}", expected=expected) from error
+        return self.language.from_ast(derivation.tree or node)
 
     def steps(self, columns: Mapping[str, Sequence[int]]) -> int:
         """Return the number of actions."""
@@ -273,7 +302,8 @@ class TranX(SemanticParser):
 
     def _printed(self, tree: Node) -> str:
         """Return the form of a tree."""
-        return self.language.print(self.language.from_ast(tree))
+        with shallow():
+            return self.language.unparse(self.language.from_ast(tree))
 
     def _answer(self, tree: Node | None) -> str:
         """Return a form; an empty one where there is no tree, or the language cannot write it."""
