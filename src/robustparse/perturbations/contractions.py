@@ -3,6 +3,11 @@
 Tokenised corpora write a contraction as two words ("do n't", "I 'm"), which keeps their number;
 texts that are split at blanks write one. Only what has one reading is changed: "'s" and "'d" are
 never written out, and nothing is moved, so that "Don't you know" and "Isn't it" stay.
+
+A verb is not contracted where what belongs to it stands elsewhere or is left out, the *gap* of
+"what it is _ is good", "I know who he is _ now" and "she is _ too" (King 1970). A noun is not
+contracted either: "the will not to live". Where the neighbouring words leave this open, the words
+stay as they are.
 """
 
 from collections.abc import Sequence
@@ -30,6 +35,60 @@ _SUBJECTS = {
     **dict.fromkeys(("who", "what"), ("is",)),
 }
 _PRONOUNS = frozenset(_SUBJECTS) | {"this", "these", "those"}
+
+# Where a word of the first group is behind, in the same clause, what belongs to "be" may be gone.
+_TAKEN_FROM_BE = frozenset(
+    (
+        *("what", "who", "whom", "whose", "which", "how", "than", "as"),
+        *("whatever", "whoever", "whomever", "whichever", "however"),
+    )
+)
+_TAKEN_AWAY = _TAKEN_FROM_BE | {"where", "wherever", "when", "whenever", "why"}
+_CLAUSE_ENDS = frozenset('.,;:!?()"') | {"--", "``", "''"}
+
+# Verbs in the present or past: one that follows another verb begins what comes after a gap.
+_FINITE = frozenset(
+    (
+        *("am", "is", "are", "was", "were", "has", "had", "does", "did", "'s", "'re", "'m", "'d"),
+        *("will", "would", "can", "could", "must", "may", "might", "shall", "should"),
+    )
+)
+_NOT_AFTER_BE = _FINITE | {"have", "do"}
+_AND = frozenset(("and", "or", "but", "if", "though", "although", "unless"))
+_PREPOSITIONS = frozenset(
+    (
+        *(
+            "about",
+            "after",
+            "against",
+            "among",
+            "at",
+            "before",
+            "behind",
+            "between",
+            "by",
+            "during",
+        ),
+        *("for", "from", "in", "into", "near", "of", "off", "on", "onto", "over", "since"),
+        *("through", "till", "to", "toward", "towards", "under", "until", "with", "within"),
+        "without",
+    )
+)
+# They follow a gap as well as a verb that has all that belongs to it.
+_ADVERBS = frozenset(
+    (
+        *("again", "already", "always", "anymore", "anyway", "currently", "ever", "here", "now"),
+        *("nowadays", "often", "sometimes", "still", "then", "there", "today", "tomorrow"),
+        *("tonight", "usually", "yesterday", "because", "that", "while", "so", "such"),
+    )
+)
+_ADJECTIVES_OF_GAPS = frozenset(("like", "worth", "called", "done", "made", "supposed", "going"))
+
+_DETERMINERS = frozenset(
+    ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their", "whose", "no", "'s")
+)
+_NOUNS = frozenset(("will", "can", "need", "must", "might", "do", "have"))  # and verbs
+_INVERTED = frozenset(("why", "how", "when", "where"))  # a verb after them comes before its subject
 
 
 class Contractions(Perturbation):
@@ -69,27 +128,78 @@ def _contracted(plain: Sequence[str], at: int) -> tuple[str, str] | None:
     """Return a verb and "not", or a pronoun and a verb, contracted; the clause must continue."""
     word, following, after = plain[at : at + 3]
     if word in _VERBS and following == "not":
-        return _VERBS[word], "n't"
+        return None if _is_noun(plain, at) else (_VERBS[word], "n't")
     negated = after == "not" and following in _VERBS  # "it isn't", not "it's not"
-    if following in _SUBJECTS.get(word, ()) and after.isalpha() and not negated:
+    if following in _SUBJECTS.get(word, ()) and not negated and not _before_gap(plain, at + 1):
         return word, _CLITICS[following]
     return None
 
 
+def _is_noun(plain: Sequence[str], at: int) -> bool:
+    """Tell whether a word before "not" is, or may be, a noun: "the will not to live"."""
+    word, before, after = plain[at], plain[at - 1] if at else "", plain[at + 2]
+    if before in ("the", "a", "an"):
+        return True
+    return word in _NOUNS and (before in _DETERMINERS or before.endswith("'s") or after == "to")
+
+
+def _before_gap(plain: Sequence[str], at: int) -> bool:
+    """Tell whether what belongs to a verb after a pronoun is missing after it, or may be."""
+    verb, after, beyond = plain[at : at + 3]
+    be = verb in ("am", "are", "is")
+    if not after.isalpha() or after in _AND or after in (_NOT_AFTER_BE if be else _FINITE):
+        return True
+    if after in ("too", "either") and not beyond.isalpha():
+        return True
+    if not be and after in _PREPOSITIONS:  # "that will of his"
+        return True
+    behind = _clause_before(plain, at - 1)
+    if be and _TAKEN_FROM_BE.intersection(behind):
+        predicate = after.endswith(("ing", "ed", "en")) or after in _ADJECTIVES_OF_GAPS
+        return not predicate
+    if _TAKEN_AWAY.intersection(behind):
+        return after in _ADVERBS or after in _PREPOSITIONS or after.endswith("ly")
+    return False
+
+
+def _clause_before(plain: Sequence[str], at: int) -> list[str]:
+    """Return the words before a position, back to a punctuation mark."""
+    begin = at
+    while begin and plain[begin - 1] not in _CLAUSE_ENDS:
+        begin -= 1
+    return [*plain[begin:at]]
+
+
 def _written_out(plain: Sequence[str], at: int) -> tuple[str, str] | None:
     """Return a verb and "n't" written out, unless its subject follows."""
-    word, following, after = plain[at : at + 3]
-    if word in _FULL and following == "n't" and after not in _PRONOUNS:
+    word, following = plain[at : at + 2]
+    if word in _FULL and following == "n't" and not _inverted(plain, at, at + 2):
         return _FULL[word], "not"
     return None
 
 
+def _inverted(plain: Sequence[str], at: int, after: int) -> bool:
+    """Tell whether the subject of a contracted verb follows: "why don't the men know".
+
+    Args:
+        plain: the words.
+        at: the position of the verb.
+        after: that of the word after "not".
+    """
+    if plain[after] in _PRONOUNS:
+        return True
+    if at and plain[at - 1] not in _INVERTED:
+        return False
+    imperative = at == 0 and plain[at] in ("do", "don't")
+    return not imperative or plain[after] in _DETERMINERS
+
+
 def _full_words(plain: Sequence[str], at: int) -> list[str]:
     """Return what the contraction in one word stands for; nothing if it is none."""
-    word, following = plain[at : at + 2]
+    word = plain[at]
     if at > 0 and word in _WRITTEN_OUT:
         return [_WRITTEN_OUT[word]]
-    if word.endswith("n't") and word[:-3] in _FULL and following not in _PRONOUNS:
+    if word.endswith("n't") and word[:-3] in _FULL and not _inverted(plain, at, at + 1):
         return [_FULL[word[:-3]], "not"]
     stem, apostrophe, rest = word.partition("'")
     if stem in _SUBJECTS and apostrophe + rest in _WRITTEN_OUT:

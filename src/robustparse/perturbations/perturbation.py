@@ -14,6 +14,7 @@ import numpy as np
 
 from robustparse.data.fractions import check_fraction
 from robustparse.errors import InputError
+from robustparse.graphemes import graphemes, is_letters
 from robustparse.randomness import stream
 from robustparse.types import Example, Sentence
 
@@ -105,7 +106,7 @@ class WordPerturbation(Perturbation):
 
     def can_change(self, word: str) -> bool:
         """Tell whether a word may be drawn; by default those of at least three letters only."""
-        return len(word) >= 3 and word.isalpha()
+        return is_letters(word) and len(graphemes(word)) >= 3
 
     @abstractmethod
     def change(self, word: str, rng: np.random.Generator) -> str:

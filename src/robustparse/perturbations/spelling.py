@@ -1,17 +1,19 @@
 """Slips of the fingers: letters swapped, lost, added, hit next to the right key, or held too long.
 
-A word keeps its casing, letter by letter. Words of fewer than three letters, numbers and words with
+A word keeps its casing, letter by letter. A letter and its marks, as an accent or a vowel sign, are
+one letter. Words of fewer than three letters, numbers and words with
 other characters in them stay as they are: a slip there often makes another word.
 """
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
 
 from robustparse.errors import InputError, check_choice
+from robustparse.graphemes import graphemes
 from robustparse.perturbations.perturbation import WordPerturbation
 
 Slip = Literal["swap", "drop", "insert"]
@@ -52,22 +54,26 @@ class Typos(WordPerturbation):
 
 
 def _swap(word: str, rng: np.random.Generator) -> str:
-    places = [at for at, (one, other) in enumerate(pairwise(word)) if one != other]
-    if not places:
-        return word
-    at = places[int(rng.integers(len(places)))]
-    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    letters = graphemes(word)
+    places = [at for at, (first, second) in enumerate(pairwise(letters)) if first != second]
+    if places:
+        at = places[int(rng.integers(len(places)))]
+        letters[at : at + 2] = letters[at + 1], letters[at]
+    return "".join(letters)
 
 
 def _drop(word: str, rng: np.random.Generator) -> str:
-    at = int(rng.integers(len(word)))
-    return word[:at] + word[at + 1 :]
+    letters = graphemes(word)
+    del letters[int(rng.integers(len(letters)))]
+    return "".join(letters)
 
 
 def _insert(word: str, rng: np.random.Generator) -> str:
-    at = int(rng.integers(len(word) + 1))
+    letters = graphemes(word)
+    at = int(rng.integers(len(letters) + 1))
     letter = string.ascii_lowercase[int(rng.integers(26))]
-    return word[:at] + (letter.upper() if word.isupper() else letter) + word[at:]
+    letters.insert(at, letter.upper() if word.isupper() else letter)
+    return "".join(letters)
 
 
 _EDITS: dict[str, Callable[[str, np.random.Generator], str]] = {
@@ -96,15 +102,21 @@ class KeyboardSlips(WordPerturbation):
 
     def can_change(self, word: str) -> bool:
         """Tell whether a word has at least three letters, one of them on the keyboard."""
-        return super().can_change(word) and not self._near.keys().isdisjoint(word.lower())
+        return super().can_change(word) and bool(self._places(graphemes(word)))
 
     def change(self, word: str, rng: np.random.Generator) -> str:
         """See `WordPerturbation.change`."""
-        places = [at for at, letter in enumerate(word) if letter.lower() in self._near]
+        letters = graphemes(word)
+        places = self._places(letters)
         at = places[int(rng.integers(len(places)))]
-        near = self._near[word[at].lower()]
+        near = self._near[letters[at].lower()]
         key = near[int(rng.integers(len(near)))]
-        return word[:at] + (key.upper() if word[at].isupper() else key) + word[at + 1 :]
+        letters[at] = key.upper() if letters[at].isupper() else key
+        return "".join(letters)
+
+    def _places(self, letters: Sequence[str]) -> list[int]:
+        """Return where letters of the keyboard are."""
+        return [at for at, letter in enumerate(letters) if letter.lower() in self._near]
 
 
 def neighbouring_keys(rows: tuple[str, ...]) -> dict[str, str]:
@@ -132,5 +144,7 @@ class DoubledLetters(WordPerturbation):
 
     def change(self, word: str, rng: np.random.Generator) -> str:
         """See `WordPerturbation.change`."""
-        at = int(rng.integers(len(word)))
-        return word[: at + 1] + word[at:]
+        letters = graphemes(word)
+        at = int(rng.integers(len(letters)))
+        letters.insert(at, letters[at])
+        return "".join(letters)

@@ -13,6 +13,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.errors import InputError, check_least
+from robustparse.graphemes import is_letters
 from robustparse.perturbations.function_words import MEANT_WORDS, is_function_word
 from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.randomness import stream
@@ -93,7 +94,7 @@ class WordSubstitution(Perturbation):
 
     def _exchanged(self, word: str) -> bool:
         """Tell whether a word may be drawn."""
-        return word.isalpha() and not (self._english and _stays(word))
+        return is_letters(word) and not (self._english and _stays(word))
 
     def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
         """Return the first candidates that are one other word, inflected as it is in English."""
@@ -102,7 +103,7 @@ class WordSubstitution(Perturbation):
         found = [
             word
             for word in candidates
-            if word.lower() != same and word.isalpha()
+            if word.lower() != same and is_letters(word)
             if ending is None or word.lower().endswith(ending.group())
         ]
         return list(dict.fromkeys(found))[: self.top]

@@ -1,7 +1,8 @@
 """Candidates by editing characters: typing errors, and the character attack of Zheng et al. 2020.
 
 Whatever is drawn follows from (seed, sentence id, position). Candidates keep the casing they are
-made with: a character may become any other of the alphabet.
+made with: a character may become any other of the alphabet. A letter and its marks, as an accent or
+a vowel sign, are one character.
 """
 
 import string
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
+from robustparse.graphemes import graphemes
 from robustparse.randomness import stream
 
 ALPHANUMERIC = string.ascii_letters + string.digits
@@ -39,10 +41,11 @@ class CharacterVariant(CandidateGenerator):
         return [self._draw(slot, seed) for slot in slots]
 
     def _draw(self, slot: Slot, seed: int) -> list[str]:
-        rng, word = stream(seed, slot.id, 1 + slot.position), slot.word
-        at = int(rng.integers(len(word)))
-        others = self.alphabet.replace(word[at], "")
-        return [word[:at] + others[int(rng.integers(len(others)))] + word[at + 1 :]]
+        rng, characters = stream(seed, slot.id, 1 + slot.position), graphemes(slot.word)
+        at = int(rng.integers(len(characters)))
+        others = self.alphabet.replace(characters[at], "")
+        characters[at] = others[int(rng.integers(len(others)))]
+        return ["".join(characters)]
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
@@ -57,7 +60,8 @@ class CharacterEdits(CandidateGenerator):
             one), `swap` two neighbours, `substitute` one by another; by default all four.
         sample: candidates per slot; None takes all, in the order of the kinds, then of the places.
         alphabet: what is inserted and what substitutes; None takes the characters of the victim's
-            training words (lower-cased, those seen at least twice), whatever its language.
+            training words (lower-cased, those seen at least twice), whatever its language, but for
+            those with marks.
 
     Raises:
         InputError: an unknown kind or none, sample below 1, or an alphabet as above.
@@ -89,7 +93,8 @@ class CharacterEdits(CandidateGenerator):
         """See `CandidateGenerator.for_victim`."""
         if self.alphabet is not None:
             return self
-        found = {one for word in victim.training_words for one in word if not one.isspace()}
+        every = {one for word in victim.training_words for one in graphemes(word)}
+        found = {one for one in every if len(one) == 1 and not one.isspace()}
         return CharacterEdits(edits=self.edits, sample=self.sample, alphabet="".join(sorted(found)))
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
@@ -100,8 +105,9 @@ class CharacterEdits(CandidateGenerator):
 
     def _draw(self, alphabet: str, slot: Slot, seed: int) -> list[str]:
         # Different edits may make the same word, such as "aab" of "ab"; it counts once.
+        characters = graphemes(slot.word)
         made = dict.fromkeys(
-            word for kind in self.edits for word in _EDITS[kind](slot.word, alphabet)
+            word for kind in self.edits for word in _EDITS[kind](characters, alphabet)
         )
         made.pop(slot.word, None)
         words = list(made)
@@ -115,23 +121,27 @@ class CharacterEdits(CandidateGenerator):
         return f"CharacterEdits {self.edits} {self.sample} {self.alphabet}"
 
 
-def _insertions(word: str, alphabet: str) -> list[str]:
-    return [word[:at] + new + word[at:] for at in range(len(word) + 1) for new in alphabet]
+def _insertions(word: Sequence[str], alphabet: str) -> list[str]:
+    places = range(len(word) + 1)
+    return ["".join([*word[:at], new, *word[at:]]) for at in places for new in alphabet]
 
 
-def _deletions(word: str, alphabet: str) -> list[str]:
-    return [word[:at] + word[at + 1 :] for at in range(len(word))] if len(word) > 1 else []
+def _deletions(word: Sequence[str], alphabet: str) -> list[str]:
+    places = range(len(word)) if len(word) > 1 else ()
+    return ["".join([*word[:at], *word[at + 1 :]]) for at in places]
 
 
-def _swaps(word: str, alphabet: str) -> list[str]:
-    return [word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)]
+def _swaps(word: Sequence[str], alphabet: str) -> list[str]:
+    places = range(len(word) - 1)
+    return ["".join([*word[:at], word[at + 1], word[at], *word[at + 2 :]]) for at in places]
 
 
-def _substitutions(word: str, alphabet: str) -> list[str]:
-    return [word[:at] + new + word[at + 1 :] for at in range(len(word)) for new in alphabet]
+def _substitutions(word: Sequence[str], alphabet: str) -> list[str]:
+    places = range(len(word))
+    return ["".join([*word[:at], new, *word[at + 1 :]]) for at in places for new in alphabet]
 
 
-_EDITS: dict[str, Callable[[str, str], list[str]]] = {
+_EDITS: dict[str, Callable[[Sequence[str], str], list[str]]] = {
     "insert": _insertions,
     "delete": _deletions,
     "swap": _swaps,
