@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import unicodedata
 import zipfile
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
@@ -45,6 +46,20 @@ _DAMAGED = (
 _NUL = "a NUL character, which no text has"
 # Escapes of what no UTF-8 text holds: NUL, and halves of surrogate pairs.
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+
+
+def unwritable(text: str) -> str | None:
+    """Name the first character of a word or line that files of sentences cannot hold.
+
+    These are control characters, NUL, tabs and the ends of lines among them, and halves of
+    surrogate pairs. None if there is no such character.
+    """
+    for character in text:
+        if unicodedata.category(character) in ("Cc", "Cs"):
+            name = "NUL" if character == "\0" else "control"
+            kind = "half a surrogate pair" if character >= "\ud800" else f"a {name} character"
+            return f"{kind} (U+{ord(character):04X})"
+    return None
 
 
 def read_bytes(path: Path) -> bytes:

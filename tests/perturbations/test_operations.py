@@ -203,7 +203,12 @@ def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
     operations = [FinalStop(), Casing(to="upper")]
     examples = texts(200)
     stops, capitals = (one.rewordings(examples, 1) for one in operations)
-    drawn = draw_rewordings(operations, examples, 1)
+    pairs = draw_rewordings(operations, examples, 1)
+    drawn = [rewording for rewording, _ in pairs]
+    assert all(
+        found.words == example.sentence.words or found == operation.rewordings([example], 1)[0]
+        for example, (found, operation) in zip(examples, pairs, strict=True)
+    )
     assert all(
         found in (stop, capital)
         for found, stop, capital in zip(drawn, stops, capitals, strict=True)
@@ -216,7 +221,7 @@ def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
     others = [at for at in range(200) if at not in without_stop]
     assert 0.35 < sum(drawn[at] == stops[at] for at in others) / len(others) < 0.65
     halves = [draw_rewordings(operations, examples[first::2], 1) for first in (0, 1)]
-    assert halves == [drawn[::2], drawn[1::2]]
+    assert halves == [pairs[::2], pairs[1::2]]
 
 
 @pytest.mark.parametrize(
@@ -226,6 +231,13 @@ def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
         (Rewording(("so", ""), (0, 1)), "gives ['so', '']"),
         (Rewording(("so",), (0, 1)), "gives 1 words with the origins [0, 1]"),
         (Rewording(("so",), (2,)), "gives 1 words with the origins [2]"),
+        (Rewording(("a\0",), (0,)), "gives a NUL character (U+0000) in the word 'a\\x00'"),
+        (Rewording(("a\t",), (0,)), "gives a control character (U+0009) in the word 'a\\t'"),
+        (Rewording(("a b",), (0,)), "gives a blank in the word 'a b'"),
+        (
+            Rewording(("\ud800",), (0,)),
+            "gives half a surrogate pair (U+D800) in the word '\\ud800'",
+        ),
     ],
 )
 def test_what_is_no_rewording_is_refused(given: Rewording, found: str) -> None:
@@ -282,3 +294,23 @@ def test_the_page_shows_what_they_do() -> None:
             assert plain in ("", plain_name(cls))
             shown += 1
     assert shown == 15
+
+
+def test_blanks_of_original_words_may_stay() -> None:
+    sentence = Sentence(("20\u00a0000", "sinh viên"))
+    ((found, _),) = draw_rewordings([Casing(to="upper")], [Example(0, sentence, None)], 0)
+    assert found.words == ("20\u00a0000", "SINH VIÊN")
+
+
+@pytest.mark.parametrize("answer", ["a\0b", "a\x07b", "a\ud800b", "a\rb"])
+def test_no_translation_has_a_character_that_no_file_holds(answer: str, tmp_path: Path) -> None:
+    class Foreign(TranslationCommand):
+        def translate(self, texts: Sequence[str]) -> list[str]:
+            return [answer for _ in texts]
+
+    cache = str(tmp_path / "cache.sqlite")
+    operation = BackTranslation([Foreign(["there"])], [Foreign(["back"])], cache=cache)
+    for _ in range(2):  # and none is kept
+        with pytest.raises(InputError) as error:
+            operation.rewordings([Example(0, Sentence(("so",)), None)], 0)
+        assert error.value.key == 'Foreign ["there"]'

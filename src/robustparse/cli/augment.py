@@ -8,6 +8,7 @@ attack runs in a folder next to the copies, where it resumes after a stop.
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -26,14 +27,16 @@ from robustparse.data.fractions import FractionOf, draw_fraction
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_run.attack_folder import Summary
 from robustparse.evaluation.lines import EXAMPLES, each_line, read_adversarial
-from robustparse.evaluation.perturbed import Copy, perturbed
+from robustparse.evaluation.perturbed import Copy, idle, perturbed
 from robustparse.files import write_text, written
+from robustparse.grammars import language_named
 from robustparse.metrics import percent
 from robustparse.models.load import Decoder
 from robustparse.models.scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.recipes.recipe import Recipe
+from robustparse.tasks.semantic import SemanticTask
 from robustparse.tasks.task import Task, named, task_of
 from robustparse.types import Example
 
@@ -52,6 +55,7 @@ def augment(
     checkpoint: Paths | None = None,
     operations: list[Perturbation] | None = None,
     task: str | None = None,
+    language: str | None = None,
     fraction: float | None = None,
     tokens: float | None = None,
     similarity: TextSimilarity | None = None,
@@ -82,6 +86,9 @@ def augment(
             is drawn for each sentence.
         task: with operations, the task of the data, such as ``semantic``, where the ending of their
             name does not tell.
+        language: with operations on logical forms, the language of these: ``lambda``, ``prolog`` or
+            the class path of a language of a trusted module; by default the first two are told by
+            their tokens.
         fraction: copy only this fraction of the sentences, drawn at random by the seed. Of those
             that operations cannot change another one takes the place, if only changes are kept.
         tokens: instead of a fraction of the sentences, draw sentences until they hold this
@@ -117,11 +124,14 @@ def augment(
     seed = (0 if attack is None else attack.seed) if seed is None else seed
     file = DataFile(data, seed, limit, drawn, unit, max_length, columns, "train", tagger)
     if operations is not None and attack is None and checkpoint is None:
-        kind = task_of(data) if task is None else named(task)
+        kind = _task(data, task, language)
         _check_out(copies, data, kind)
         _write_perturbed(copies, _Perturbed(kind, operations, file, similarity, keep), keep)
     elif similarity is not None:
         raise InputError("is for operations only", key="--similarity", remedy=IN_ATTACKS)
+    elif language is not None:
+        remedy = "leave it out: the checkpoint knows its language"
+        raise InputError("is for operations only", key="--language", remedy=remedy)
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
         victim = Checkpoints(as_list(checkpoint), decoder, beam, precision, mean)
@@ -129,6 +139,20 @@ def augment(
         _write_attacked(copies, AttackRun(folder, *parts), attack, file, keep)
     else:
         raise InputError("an attack takes a checkpoint, operations none", remedy=EITHER)
+
+
+def _task(data: str, name: str | None, language: str | None) -> Task:
+    """Return the task of data that operations change.
+
+    Raises:
+        InputError: there is none of this name, or it has no logical forms.
+    """
+    if language is None:
+        return task_of(data) if name is None else named(name)
+    if name not in (None, SemanticTask.name):
+        found = f"got {language!r}, and the task {name} has no logical forms"
+        raise InputError(found, key="--language", remedy="leave it out")
+    return SemanticTask(language_named(language).name)
 
 
 Copies = Iterable[tuple[Example, Sequence[str], bool]]  # with the original words, if changed
@@ -169,6 +193,8 @@ class _Perturbed:
             self._examples = sorted([*self._examples, *new], key=lambda example: example.id)
         kept = self._similar(made)
         self._kept = {copy.example.id: copy.example for copy in kept}
+        counts = Counter(copy.operation for copy in made)
+        self.changed = {name: counts[name] for name in self.operations}
         self.counts = {
             "n_examples": len(self._examples),
             "n_without_copy": len(self._examples) - len(made),
@@ -209,12 +235,16 @@ class _Perturbed:
 
 def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
     """Write the copies; print how many examples have none, and the percentage left out."""
-    made = {"task": source.task.name, "operations": source.operations, "seed": source.file.seed}
+    made: dict[str, Any] = {"task": source.task.name}
+    made |= {} if source.task.language is None else {"language": source.task.language}
+    made |= {"operations": source.operations, "seed": source.file.seed}
     if (similarity := source.similarity) is not None:
         made |= {"similarity": type(similarity).__name__, "measure": similarity.measure}
         made |= {"minimum": similarity.minimum}
     _write_report(out, source.file, keep, made | source.counts, source.copies(keep))
     total, none, unlike = source.counts.values()
+    for warning in idle(source.changed, total):
+        print(f"robustparse: {warning}", file=sys.stderr)
     said = f"{none} of {total} examples have no copy that is changed and keeps its gold answer"
     if source.similarity is not None:
         share = f"{percent(unlike, max(1, total - none)):.1f} %"
@@ -253,6 +283,12 @@ def _write_report(
             counts["n_copied_words"] += len(copy.sentence)
             counts["n_changed"] += changed
             yield copy, original
+        if not counts["n_copies"]:
+            raise InputError(
+                "nothing is changed, so that there is no copy to write",
+                path=out,
+                remedy="choose other operations or another attack, or --keep all",
+            )
 
     with written(out) as file_of_copies:
         if keep == "pairs":

@@ -1,6 +1,6 @@
 """Perturbed copies of examples, and the scores of a victim on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,11 +20,13 @@ class Copy(NamedTuple):
             it over.
         text: the words that an operation made of the original's `Task.surface`.
         affected: how many words of the original it affected.
+        operation: the name of the operation.
     """
 
     example: Example
     text: tuple[str, ...]
     affected: int
+    operation: str
 
 
 def perturbed(
@@ -52,16 +54,33 @@ def perturbed(
     left = list(examples)
     for turn in range(tries):
         surfaces = [replace(each, sentence=task.surface(each)) for each in left]
-        rewordings = draw_rewordings(operations, surfaces, mixed_seed(seed, turn) if turn else seed)
-        for example, surface, rewording in zip(left, surfaces, rewordings, strict=True):
+        drawn = draw_rewordings(operations, surfaces, mixed_seed(seed, turn) if turn else seed)
+        for example, surface, (rewording, operation) in zip(left, surfaces, drawn, strict=True):
             words = surface.sentence.words
             copy = None if rewording.words == words else task.project(example, *rewording)
             if copy is not None:
-                copies[example.id] = Copy(copy, rewording.words, rewording.affected(words))
+                affected = rewording.affected(words)
+                copies[example.id] = Copy(copy, rewording.words, affected, operation.name)
         left = [example for example in left if example.id not in copies]
     for example in examples:
         if example.id in copies:
             yield copies[example.id]
+
+
+def idle(changed: Mapping[str, int], total: int) -> Iterator[str]:
+    """Warn of operations that change less than a tenth of the sentences that they should.
+
+    Args:
+        changed: for the name of each operation how many sentences it changed.
+        total: the sentences, of which each operation should change as many.
+    """
+    share = total / max(1, len(changed))
+    for name, count in changed.items():
+        if count < share / 10:
+            yield (
+                f"{name} changes {count} of {share:.0f} sentences, less than a tenth: either they "
+                "have no gold answer afterwards, or there is little in them that it can change"
+            )
 
 
 Scores = dict[str, float | None]

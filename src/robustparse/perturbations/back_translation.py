@@ -21,7 +21,7 @@ from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_least
-from robustparse.files import folder_digest
+from robustparse.files import folder_digest, unwritable
 from robustparse.perturbations.perturbation import NEW, Perturbation, Rewording
 from robustparse.pretrained import TRANSLATOR, load_translator, model_folder
 from robustparse.types import Example, Sentence
@@ -221,11 +221,14 @@ class BackTranslation(Perturbation):
             cache = DiskCache(Path(self.cache).expanduser(), "translation")
             rows = cache.read([*keys.values()])
             found = {key: _text(cache, key, row) for key, row in rows.items()}
+            found = {key: text for key, text in found.items() if unwritable(text) is None}
         left = [text for text, key in keys.items() if key not in found]
         for begin in range(0, len(left), _TEXTS_AT_ONCE):
             part = left[begin : begin + _TEXTS_AT_ONCE]
             new = zip([keys[text] for text in part], translator.translate(part), strict=True)
             fresh = dict(new)
+            for text in part:
+                _check(translator, text, fresh[keys[text]])
             if cache is not None:
                 cache.write({key: [text] for key, text in fresh.items()})
             found |= fresh
@@ -234,6 +237,21 @@ class BackTranslation(Perturbation):
 
 def _key(settings: str, text: str) -> bytes:
     return hashlib.sha256(f"{settings}\n{text}".encode()).digest()
+
+
+def _check(translator: Translator, text: str, answer: str) -> None:
+    """Refuse a translation with a character that no file of sentences can hold.
+
+    Raises:
+        InputError: names the translator and the character.
+    """
+    if character := unwritable(answer):
+        raise InputError(
+            f"answers {text!r:.60} with {character}",
+            key=f"{type(translator).__name__} {translator.settings}",
+            expected="a line of text without control characters",
+            remedy="mend the command or model",
+        )
 
 
 def _text(cache: DiskCache, key: bytes, row: Sequence[object]) -> str:

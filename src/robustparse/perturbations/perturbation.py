@@ -14,6 +14,7 @@ import numpy as np
 
 from robustparse.data.fractions import check_fraction
 from robustparse.errors import InputError
+from robustparse.files import unwritable
 from robustparse.graphemes import graphemes, is_letters
 from robustparse.randomness import stream
 from robustparse.types import Example, Sentence
@@ -124,7 +125,7 @@ class WordPerturbation(Perturbation):
 
 def draw_rewordings(
     operations: Sequence[Perturbation], examples: Sequence[Example], seed: int
-) -> list[Rewording]:
+) -> list[tuple[Rewording, Perturbation]]:
     """Reword each sentence by one of several operations, the next if that changes nothing.
 
     Each operation, as likely to be drawn as another, rewords as it does without the others.
@@ -132,8 +133,11 @@ def draw_rewordings(
     Args:
         operations: to draw from, at least one.
         examples, seed: as in `Perturbation.rewordings`.
+
+    Returns:
+        For each sentence how it is reworded, and the operation that was the last to try.
     """
-    found = [Rewording.of(each.sentence.words) for each in examples]
+    found = [(Rewording.of(each.sentence.words), operations[0]) for each in examples]
     orders = [stream(seed, each.id, 1).permutation(len(operations)) for each in examples]
     left = list(range(len(examples)))
     for turn in range(len(operations)):
@@ -141,13 +145,13 @@ def draw_rewordings(
             drawn = [at for at in left if orders[at][turn] == index]
             rewordings = operation.rewordings([examples[at] for at in drawn], seed)
             for at, rewording in zip(drawn, rewordings, strict=True):
-                found[at] = _checked(rewording, examples[at], operation)
-        left = [at for at in left if found[at].words == examples[at].sentence.words]
+                found[at] = _checked(rewording, examples[at], operation), operation
+        left = [at for at in left if found[at][0].words == examples[at].sentence.words]
     return found
 
 
 def _checked(rewording: Rewording, example: Example, operation: Perturbation) -> Rewording:
-    """Refuse a rewording of which an operation of the user's says what cannot be."""
+    """Refuse a rewording that is inconsistent, or that no file of sentences can hold."""
     words, origins = rewording
     places = range(NEW, len(example.sentence))
     if not words or not all(words):
@@ -155,7 +159,19 @@ def _checked(rewording: Rewording, example: Example, operation: Perturbation) ->
     elif len(words) != len(origins) or not all(origin in places for origin in origins):
         found = f"gives {len(words)} words with the origins {list(origins)!r}"
         expected = f"for each word a position below {places.stop}, or {NEW}"
+    elif strange := _strange(words, example.sentence.words):
+        found, expected = f"gives {strange}", "words without blanks and control characters"
     else:
         return rewording
     text = " ".join(example.sentence.words)[:40]
     raise InputError(f"{found} for {text!r}", key=operation.name, expected=expected)
+
+
+def _strange(words: Sequence[str], original: Sequence[str]) -> str | None:
+    """Name a blank or control character of new words; the blanks of original words may stay."""
+    known = set("".join(original))
+    for word in set(words).difference(original):
+        new = "".join(set(word) - known)
+        if character := unwritable(new) or ("a blank" if any(map(str.isspace, new)) else None):
+            return f"{character} in the word {word!r:.40}"
+    return None

@@ -12,7 +12,7 @@ from robustparse.data.tables import Table, ending_of, read_table
 from robustparse.data.text_files import check_length, find_split, words_of
 from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError, located
-from robustparse.grammars import language_named, language_of
+from robustparse.grammars import Language, language_named, language_of
 from robustparse.types import Example, LogicalForm, Row, Sentence
 
 TWO = "an utterance and its logical form, a tab between them"
@@ -84,11 +84,23 @@ def read_forms(
             if gold and not form:
                 raise InputError("no logical form", expected=TWO)
             if form:
-                read_as.parse(form)
+                _check(form, read_as, guessed=language is None)
         answer = LogicalForm(form, read_as.name)
         row = Row(line, values, layout)
         examples.append(Example(index, sentence, answer, row=row, ending=ending_of(path)))
     return examples
+
+
+def _check(form: str, language: Language, guessed: bool) -> None:
+    """Read a form; where its language was guessed, say so in the error."""
+    try:
+        language.parse(form)
+    except InputError as error:
+        if guessed:
+            option = "--language, or data.init_args.language of a configuration"
+            guess = f"{language.name} was guessed by the tokens; name another language by {option}"
+            error.remedy = f"{error.remedy}; {guess}" if error.remedy else guess
+        raise
 
 
 class LogicalFormDataModule(DataModule):
