@@ -17,7 +17,7 @@ from robustparse.cli.main import main
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
 from robustparse.evaluation.lines import each_line
-from robustparse.evaluation.pairs import PerturbedPair, pair_scores
+from robustparse.evaluation.pairs import PerturbedPair, pair_outcomes, pair_scores
 from robustparse.models import ModelVictim
 from robustparse.models.load import load
 from robustparse.types import Example, Sentence
@@ -136,7 +136,7 @@ def test_a_hypothesis_of_two_premises_is_two_texts(folder: Path) -> None:
     pairs = [
         PerturbedPair(*[Example(0, text, str(answers[0]))] * 2) for text in (both[0], both[other])
     ]
-    scores, worst = pair_scores(ModelVictim([model]), {"none": pairs})
+    scores, worst = pair_scores(pair_outcomes(ModelVictim([model]), {"none": pairs}))
     assert scores["none"].perturbation_accuracy == worst == 50.0
 
 

@@ -12,6 +12,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.pairs import (
     check_originals,
     checked_pairs,
+    pair_outcomes,
     pair_scores,
     read_perturbed_pairs,
 )
@@ -55,7 +56,7 @@ def write(folder: Path, rows: dict[str, list[tuple[str, str, str]]] = ROWS) -> P
 
 def test_measures_by_hand(tmp_path: Path):
     pairs = read_perturbed_pairs(write(tmp_path), ClassificationTask())
-    scores, worst = pair_scores(Honest(), pairs)
+    scores, worst = pair_scores(pair_outcomes(Honest(), pairs))
     found = {
         name: [*[*asdict(one).values()][:4], one.changed, one.answerable, one.deduplicated]
         for name, one in scores.items()
@@ -93,7 +94,7 @@ def test_a_row_that_lost_what_its_answer_needs(tmp_path: Path):
     pairs = read_perturbed_pairs(write(tmp_path, {"deletion": rows}), ClassificationTask())
     victim = Honest()
     victim.task = Slotted()
-    scores = pair_scores(victim, pairs)[0]["deletion"]
+    scores = pair_scores(pair_outcomes(victim, pairs))[0]["deletion"]
     assert (scores.standard_accuracy, scores.perturbation_accuracy) == pytest.approx((60.0, 80.0))
     assert (scores.answerable, scores.attainable) == pytest.approx((75.0, 40.0))
 
@@ -115,14 +116,14 @@ def test_unknown_words_are_those_without_a_vector_of_their_own(tmp_path: Path):
     pairs = read_perturbed_pairs(write(tmp_path, rows), SemanticTask())
     known = Vocabulary.from_examples([pairs["deletion"][0].original], min_count=1)
     parser = Seq2Seq(LSTMEncoder(5, 0, 4, 6, 1), token_dim=4, hidden=5, vocabulary=known)
-    scores, _ = pair_scores(ModelVictim([parser]), pairs)
+    scores, _ = pair_scores(pair_outcomes(ModelVictim([parser]), pairs))
     found = {name: one.unknown_words for name, one in scores.items()}
     third = 100 / 3
     expected = {"deletion": third, "insertion": 0.0, "micro": 100 / 7, "macro": third / 2}
     assert found == pytest.approx(expected)
     characters = LSTMEncoder(0, 5, 4, 6, 1)
     parser = Seq2Seq(characters, token_dim=4, hidden=5, vocabulary=known)
-    scores, _ = pair_scores(ModelVictim([parser]), pairs)
+    scores, _ = pair_scores(pair_outcomes(ModelVictim([parser]), pairs))
     assert {one.unknown_words for one in scores.values()} == {None}
 
 
@@ -157,7 +158,7 @@ def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
         if losses[0] > losses[1]:
             grown += 1
             after += answer != pair.perturbed.gold
-    scores, _ = pair_scores(ModelVictim([parser]), pairs)
+    scores, _ = pair_scores(pair_outcomes(ModelVictim([parser]), pairs))
     assert 0 < after <= grown < 40
     assert scores["insertion"].blackbox_success_rate == pytest.approx(100 * after / grown)
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,14 @@ from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
 from robustparse.evaluation.lines import SCORES
-from robustparse.evaluation.pairs import checked_pairs, pairs_report
-from robustparse.evaluation.perturbed import perturbed_scores
+from robustparse.evaluation.pairs import (
+    checked_pairs,
+    pair_outcomes,
+    pairs_report,
+    rows_of_pairs,
+)
+from robustparse.evaluation.perturbed import idle, perturbed_answers, perturbed_scores, rows_of
+from robustparse.evaluation.rows import PERTURBED, write_answers_of_rows, write_perturbed_rows
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.load import Decoder
@@ -57,7 +64,8 @@ def evaluate(
         checkpoint: the model to score: a path; several paths make one ensemble.
         victim: what to score instead of a checkpoint: a class that answers texts, such as
             robustparse.victims.Spacy or one of yours.
-        out: folder for scores.json and the answers.
+        out: folder for scores.json and the answers: in the format of the data, a line each in
+            answers.jsonl, and those to perturbed sentences in perturbed.jsonl.
         punctuation: which punctuation is left out of the scores. For files of an attack choose none
             or penn: unicode would judge the words that the attack put in.
         limit: score only the first LIMIT sentences.
@@ -90,12 +98,21 @@ def evaluate(
     pairs = None if perturbed_files is None else checked_pairs(opened, perturbed_files, examples)
     answers, task = list(predictions(opened, examples)), opened.task
     scores = scores_of(task, answers, examples, punctuation)
-    noisy = perturbed_scores(opened, examples, answers, perturbed or [], seed, punctuation)
+    noisy_answers = [*perturbed_answers(opened, examples, answers, perturbed or [], seed)]
+    noisy = perturbed_scores(task, examples, noisy_answers, punctuation)
+    for each in noisy_answers:
+        _warn(idle({each.operation: len(each.copies)}, len(examples)))
     blind = {} if hypothesis_only is None else _blind(hypothesis_only, device, examples)
-    reworded = {} if pairs is None else pairs_report(opened, pairs)
+    outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
+    reworded = pairs_report(outcomes) if outcomes else {}
     if folder is not None:
         _warn(task.not_written(examples, data))
         write_answers(folder / f"predictions{ending_for(task, examples)}", task, examples, answers)
+        write_answers_of_rows(folder, task, examples, answers, punctuation)
+        (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
+        if noisy or outcomes:
+            rows = chain(rows_of(opened, examples, answers, noisy_answers), rows_of_pairs(outcomes))
+            write_perturbed_rows(folder, task, rows, punctuation)
         about = {"task": task.name, "checkpoints": names, "data": data, "punctuation": punctuation}
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
         more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}

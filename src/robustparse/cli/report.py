@@ -26,8 +26,8 @@ def report(
     Args:
         folders: that `attack`, `transfer`, `evaluate` or `fit` wrote, the clean model's first.
         out: the HTML file to write.
-        compare: folders of attacks on the same sentences, which come first on the page; shows how
-            certain their differences from the first one are.
+        compare: folders of attacks on the same sentences, or of evaluate on the same data, which
+            come first on the page; shows how certain their differences from the first one are.
         export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
     """
     several = [] if compare is None else [compare] if isinstance(compare, str) else compare

@@ -13,6 +13,7 @@ from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.files import written
 from robustparse.metrics import PunctuationPolicy
+from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import MOST_LISTED, Task
 from robustparse.types import Example, Prediction
 
@@ -67,6 +68,21 @@ def scores_of(
         sums.update(task.correct(prediction.answer, *by_id[prediction.id]))
     scores = task.score(sums)
     return {name: scores.get(name) for name in (*task.scores, *task.further_scores)}
+
+
+def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
+    """Return the losses of gold answers; None where the victim is not one model.
+
+    Raises:
+        InputError: a gold answer is none that the model could have learnt.
+    """
+    model = one_model(victim)
+    return None if model is None else list(map(float, model.losses(examples)))
+
+
+def one_model(victim: AnsweringVictim) -> ModelVictim | None:
+    """Return the victim if it is one model, which has losses."""
+    return victim if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
 
 
 def write_answers(

@@ -1,4 +1,4 @@
-"""Systems compared on the sentences that an attack gave to each, by every score.
+"""Systems compared on the same sentences by every score: attacked ones, or evaluated ones.
 
 For each difference to the first system: a 95 % interval by the paired bootstrap, the p-value of the
 paired permutation test, and that value adjusted for the number of differences (Holm 1979).
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import EXAMPLES, each_line, read_summary
+from robustparse.evaluation.lines import EXAMPLES, SCORES, SUMMARY, each_line, read_summary
+from robustparse.evaluation.rows import ANSWERS, read_rows, right_parts
 from robustparse.evaluation.significance import (
     AttackedCounts,
     Interval,
@@ -20,11 +21,12 @@ from robustparse.evaluation.significance import (
     paired_permutation,
 )
 from robustparse.evaluation.tally import WHEN
-from robustparse.files import as_written
+from robustparse.files import as_written, read_json
 from robustparse.tasks.task import Task, named
 
 MEASURES = ("clean", "attacked", "lost", "fooled")
 """A score before and under the attack, the points that it takes, the sentences that it fools."""
+CLEAN = MEASURES[0]
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Difference:
 
     Args:
         system: its place among the others, from 0.
-        measure: one of `MEASURES`.
+        measure: one of `MEASURES`; of evaluated systems `CLEAN` or the name of an operation.
         score: that it is of, by its name.
         first: the first system's, in percent.
         tested: the other's minus the first one's.
@@ -123,13 +125,23 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
 
     Args:
         folders: of finished attacks on the same sentences, two at least; the attacks may differ.
+            Or all of `evaluate` on the same sentences, and under the same operations.
 
     Raises:
-        InputError: there is only one folder; or one is malformed, or of other sentences.
+        InputError: there is only one folder; one is malformed, or of other sentences; or some are
+            of attacks and some of `evaluate`.
     """
     if len(folders) < 2:
         given = f"{len(folders)} folder" if folders else "no folder"
         raise InputError(given, key="--compare", expected="two or more, the first compared with")
+    scored = [folder for folder in folders if is_evaluated(folder)]
+    if len(scored) == len(folders):
+        return _compare_evaluated(folders)
+    if scored:
+        other = next(folder for folder in folders if folder not in scored)
+        found = f"a folder of evaluate, and {other} is not"
+        expected = "folders of attacks only, or of evaluate only"
+        raise InputError(found, path=scored[0], key="--compare", expected=expected)
     systems = [_counts(folder) for folder in folders]
     _check(systems, folders)
     first, *others = systems
@@ -175,6 +187,82 @@ def _counts(folder: Path) -> _Counts:
     if not any(counts.counted):
         raise InputError("nothing was counted", path=folder / EXAMPLES)
     return counts
+
+
+def is_evaluated(folder: Path) -> bool:
+    """Tell whether a folder was written by `evaluate`, and not by an attack."""
+    return (folder / SCORES).exists() and not (folder / SUMMARY).exists()
+
+
+def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
+    systems = [_evaluated(folder) for folder in folders]
+    task, first = systems[0]
+    scores = [*zip(task.scores, task.sums, strict=True)]
+    rows = []
+    for place, (other, folder) in enumerate(zip(systems[1:], folders[1:], strict=True)):
+        if other[0].name != task.name or other[1].keys() != first.keys():
+            found = f"has the scores {', '.join(other[1])} of the task {other[0].name}"
+            expected = f"{', '.join(first)} of the task {task.name}, as {folders[0]} has"
+            raise InputError(found, path=folder, key="--compare", expected=expected)
+        for measure, counts in first.items():
+            if not counts.same_sentences(other[1][measure]):
+                found = f"other sentences, gold answers or punctuation in the scores {measure!r}"
+                remedy = "evaluate the same data, with the same --seed and settings"
+                expected = f"those of {folders[0]}"
+                raise InputError(found, path=folder, expected=expected, remedy=remedy)
+            rows += [(place, measure, *score) for score in scores]
+    tested, percents = [], []
+    for place, measure, _, part in rows:
+        counts, other = first[measure], systems[1 + place][1][measure]
+        both = counts.right[part], other.right[part]
+        points = paired_bootstrap(_difference, both, counts.counted, seed=0)
+        tested.append((points, paired_permutation(*both, seed=0)))
+        percents.append(100 * sum(both[0]) / sum(counts.counted))
+    adjusted = holm([p for _, p in tested])
+    return [
+        Difference(place, measure, score, percent, Tested(*one, value))
+        for (place, measure, score, _), percent, one, value in zip(
+            rows, percents, tested, adjusted, strict=True
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _RowCounts:
+    """The rows of one operation: texts and gold answers, counted parts, and right ones by sum."""
+
+    sentences: list[Any]
+    counted: list[int]
+    right: dict[str, list[int]]
+
+    def same_sentences(self, other: "_RowCounts") -> bool:
+        return self.sentences == other.sentences and self.counted == other.counted
+
+
+def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
+    """Read the rows of a folder of `evaluate`, by `CLEAN` and the names of operations."""
+    remedy = "give a folder that `robustparse evaluate --out` wrote, or run it again"
+    with as_written(folder / SCORES, "evaluate"):
+        task = named(read_json(folder / SCORES, dict, remedy)["task"])
+    if not (folder / ANSWERS).exists():
+        found = f"no {ANSWERS}, which has the answers to each row"
+        raise InputError(found, path=folder, remedy="run evaluate again with the same --out")
+    found: dict[str, _RowCounts] = {}
+    for path, line, row in read_rows(folder):
+        parts = right_parts(task, row, path, line)
+        measure = str(row.get("operation", CLEAN))
+        counts = found.setdefault(measure, _RowCounts([], [], {name: [] for name in task.sums}))
+        with as_written(path, "evaluate", line=line):
+            original = row["original"]["tokens"] if "operation" in row else None
+            texts = (original, row["tokens"], row.get("context"))
+            counts.sentences.append((row["row"], *texts, row["gold"]))
+        counts.counted.append(parts["counted"])
+        for name, values in counts.right.items():
+            values.append(parts[name])
+    for measure, counts in found.items():
+        if not any(counts.counted):
+            raise InputError(f"nothing was counted in {measure!r}", path=folder)
+    return task, found
 
 
 def _check(systems: Sequence[_Counts], folders: Sequence[Path]) -> None:

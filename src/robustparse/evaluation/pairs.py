@@ -13,7 +13,7 @@ answer:
 Micro averages pool the rows of all files, macro averages are means over files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,10 +24,10 @@ from robustparse.attacks.victim import LexicalVictim
 from robustparse.data.columns import label_text, with_names
 from robustparse.data.tables import read_table
 from robustparse.errors import InputError, located
-from robustparse.evaluation.clean import AnsweringVictim, predictions
+from robustparse.evaluation.clean import AnsweringVictim, gold_losses, one_model, predictions
+from robustparse.evaluation.rows import PerturbedAnswers
 from robustparse.metrics import percent
 from robustparse.models.base import Model
-from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import PAIR_COLUMNS, Task
 from robustparse.types import Example, Sentence
 
@@ -156,30 +156,36 @@ def check_originals(
                 )
 
 
-class _Outcome(NamedTuple):
-    """What a victim makes of a pair; ``grown`` is whether the gold answer's loss has.
+class PairOutcome(NamedTuple):
+    """What a victim makes of a pair.
 
-    ``answerable`` is whether the perturbed text holds what the answer needs, ``unknown`` how many
-    of its words the victim has no vector of their own for.
+    Attributes:
+        pair: the texts.
+        answers: to the original, and to the perturbed text.
+        losses: of the gold answer to both; None for victims without a loss.
+        before, after: whether each answer is right.
+        answerable: whether the perturbed text holds what the answer needs.
+        unknown: how many words of the perturbed text the victim has no vector of their own for.
     """
 
     pair: PerturbedPair
-    answerable: bool
+    answers: tuple[Any, Any]
+    losses: tuple[float, float] | None
     before: bool
     after: bool
-    grown: bool | None
+    answerable: bool
     unknown: int | None
 
+    @property
+    def grown(self) -> bool | None:
+        """Whether the loss of the gold answer has grown."""
+        return None if self.losses is None else self.losses[1] > self.losses[0]
 
-def pair_scores(
+
+def pair_outcomes(
     victim: AnsweringVictim, pairs: Mapping[str, Sequence[PerturbedPair]]
-) -> tuple[dict[str, PairScores], float]:
-    """Compute the measures of each file, and as ``micro`` and ``macro`` those of all.
-
-    Returns:
-        The measures, and the percentage of originals all of whose perturbed texts are answered
-        rightly.
-    """
+) -> dict[str, list[PairOutcome]]:
+    """Answer the texts of each file, equal ones once."""
     every = [example for rows in pairs.values() for pair in rows for example in pair]
     different = {(_text(each), str(each.gold)): each for each in every}
     numbered = [
@@ -187,20 +193,32 @@ def pair_scores(
     ]
     # Nobody wrote these texts: one over an encoder's limit is read in windows, as under attack.
     answers = {each.id: each.answer for each in predictions(victim, numbered, checked=False)}
-    losses = _losses(victim, numbered)
+    losses = gold_losses(victim, numbered)
     rows_of = dict(zip(different, range(len(numbered)), strict=True))
     right = [_right(victim.task, answers[each.id], each) for each in numbered]
 
-    def outcome(pair: PerturbedPair) -> _Outcome:
+    def outcome(pair: PerturbedPair) -> PairOutcome:
         after, before = (rows_of[_text(each), str(each.gold)] for each in pair)
-        grown = None if losses is None else bool(losses[after] > losses[before])
+        both = answers[before], answers[after]
+        grown = None if losses is None else (losses[before], losses[after])
         words = _words(pair.perturbed)
         held = victim.task.needed(pair.original) <= set(words)
         known = victim.embedded(words) if isinstance(victim, LexicalVictim) else None
         unknown = None if known is None else len(words) - int(known.sum())
-        return _Outcome(pair, held, right[before], right[after], grown, unknown)
+        return PairOutcome(pair, both, grown, right[before], right[after], held, unknown)
 
-    outcomes = {name: [outcome(pair) for pair in rows] for name, rows in pairs.items()}
+    return {name: [outcome(pair) for pair in rows] for name, rows in pairs.items()}
+
+
+def pair_scores(
+    outcomes: Mapping[str, Sequence[PairOutcome]],
+) -> tuple[dict[str, PairScores], float]:
+    """Compute the measures of each file, and as ``micro`` and ``macro`` those of all.
+
+    Returns:
+        The measures, and the percentage of originals all of whose perturbed texts are answered
+        rightly.
+    """
     scores = {name: _scores(rows) for name, rows in outcomes.items()}
     micro = _scores([row for rows in outcomes.values() for row in rows])
     worst: dict[tuple[Words, Words], bool] = {}
@@ -227,29 +245,24 @@ def checked_pairs(
     """
     pairs = read_perturbed_pairs(folder, victim.task)
     check_originals(victim.task, pairs, folder, examples)
-    if (known := _with_losses(victim)) is not None:
+    if (known := one_model(victim)) is not None:
         _check_answers(known.model, pairs, folder)
     return pairs
 
 
-def pairs_report(
-    victim: AnsweringVictim, pairs: Mapping[str, Sequence[PerturbedPair]]
-) -> dict[str, Any]:
+def pairs_report(outcomes: Mapping[str, Sequence[PairOutcome]]) -> dict[str, Any]:
     """Return what ``scores.json`` says of a folder of perturbed texts."""
-    scores, worst = pair_scores(victim, pairs)
+    scores, worst = pair_scores(outcomes)
     rows = {name: asdict(one) for name, one in scores.items()}
     return {"perturbed_files": rows, "worst_case": worst}
 
 
-def _losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
-    """Return the losses of gold answers, where one model is the victim."""
-    known = _with_losses(victim)
-    return None if known is None else list(map(float, known.losses(examples)))
-
-
-def _with_losses(victim: AnsweringVictim) -> ModelVictim | None:
-    """Return the victim if it is one model."""
-    return victim if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
+def rows_of_pairs(outcomes: Mapping[str, Sequence[PairOutcome]]) -> Iterator[PerturbedAnswers]:
+    """Yield the rows of ``perturbed.jsonl``."""
+    for operation, rows in outcomes.items():
+        for row in rows:
+            texts = row.pair.original, row.pair.perturbed
+            yield PerturbedAnswers(operation, *texts, *row.answers, row.losses)
 
 
 def _check_answers(
@@ -266,7 +279,7 @@ def _right(task: Task, answer: object, example: Example) -> bool:
     return all(sums[name] == sums["counted"] for name in task.sums)
 
 
-def _scores(rows: Sequence[_Outcome]) -> PairScores:
+def _scores(rows: Sequence[PairOutcome]) -> PairScores:
     after = np.array([row.after for row in rows])
     before = np.array([row.before for row in rows])
     grown = None if rows[0].grown is None else np.array([row.grown for row in rows])
@@ -287,7 +300,7 @@ def _scores(rows: Sequence[_Outcome]) -> PairScores:
     )
 
 
-def _unknown_words(rows: Sequence[_Outcome]) -> float | None:
+def _unknown_words(rows: Sequence[PairOutcome]) -> float | None:
     counts = [row.unknown for row in rows if row.unknown is not None]
     return (
         percent(sum(counts), sum(len(_words(row.pair.perturbed)) for row in rows))

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from robustparse.evaluation.clean import AnsweringVictim, predictions, scores_of
+from robustparse.errors import InputError
+from robustparse.evaluation.clean import AnsweringVictim, gold_losses, predictions, scores_of
+from robustparse.evaluation.rows import PerturbedAnswers
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.perturbations.perturbation import Perturbation, draw_rewordings
 from robustparse.randomness import mixed_seed
@@ -86,15 +88,32 @@ def idle(changed: Mapping[str, int], total: int) -> Iterator[str]:
 Scores = dict[str, float | None]
 
 
-def perturbed_scores(
+class Perturbed(NamedTuple):
+    """A victim's answers to examples under one operation.
+
+    Attributes:
+        operation: its name.
+        copies: the examples that it changed.
+        examples: all, the copies in place of their originals.
+        predictions: the answers to them.
+        affected: how many words of the originals it affected.
+    """
+
+    operation: str
+    copies: list[Example]
+    examples: list[Example]
+    predictions: list[Prediction]
+    affected: int
+
+
+def perturbed_answers(
     victim: AnsweringVictim,
     examples: Sequence[Example],
     clean: Sequence[Prediction],
     operations: Sequence[Perturbation],
     seed: int,
-    punctuation: PunctuationPolicy = "none",
-) -> dict[str, Scores]:
-    """Compute the scores on examples that an operation perturbs where it can, one by one.
+) -> Iterator[Perturbed]:
+    """Yield the answers to examples that an operation perturbs where it can, one by one.
 
     Args:
         victim: that gave the clean answers.
@@ -102,14 +121,7 @@ def perturbed_scores(
         clean: the answers to the examples as they are.
         operations: each perturbs the examples as they are.
         seed: see `perturbed`.
-        punctuation: which words count, of the perturbed sentences.
-
-    Returns:
-        For the name of each operation what `scores_of` does for all examples, changed or not; and
-        ``changed_words`` and ``changed_sentences``, how many of them it changed, in percent.
     """
-    words = sum(len(victim.task.surface(each)) for each in examples)  # those operations see
-    found: dict[str, Scores] = {}
     for operation in operations:
         copies, affected = {}, 0
         for copy in perturbed(victim.task, [operation], examples, seed):
@@ -119,9 +131,63 @@ def perturbed_scores(
         new = predictions(victim, [*copies.values()], checked=False)
         answers = {each.id: each for each in (*clean, *new)}
         now = [copies.get(example.id, example) for example in examples]
-        found[operation.name] = {
-            **scores_of(victim.task, answers.values(), now, punctuation),
-            "changed_words": percent(affected, words),
-            "changed_sentences": percent(len(copies), len(examples)),
+        found = [answers[example.id] for example in now]
+        yield Perturbed(operation.name, [*copies.values()], now, found, affected)
+
+
+def perturbed_scores(
+    task: Task,
+    examples: Sequence[Example],
+    answered: Sequence[Perturbed],
+    punctuation: PunctuationPolicy = "none",
+) -> dict[str, Scores]:
+    """Compute the scores under operations.
+
+    Args:
+        task: of the victim.
+        examples: as they are.
+        answered: see `perturbed_answers`.
+        punctuation: which words count, of the perturbed sentences.
+
+    Returns:
+        For the name of each operation what `scores_of` does for all examples, changed or not; and
+        ``changed_words`` and ``changed_sentences``, how many of them it changed, in percent.
+    """
+    words = sum(len(task.surface(each)) for each in examples)  # those operations see
+    return {
+        one.operation: {
+            **scores_of(task, one.predictions, one.examples, punctuation),
+            "changed_words": percent(one.affected, words),
+            "changed_sentences": percent(len(one.copies), len(examples)),
         }
-    return found
+        for one in answered
+    }
+
+
+def rows_of(
+    victim: AnsweringVictim,
+    examples: Sequence[Example],
+    clean: Sequence[Prediction],
+    answered: Sequence[Perturbed],
+) -> Iterator[PerturbedAnswers]:
+    """Yield the rows of ``perturbed.jsonl``; for arguments see `perturbed_answers`."""
+    before = {each.id: each.answer for each in clean}
+    losses = _losses_of_rows(victim, examples)
+    for one in answered:
+        copies = _losses_of_rows(victim, one.copies)
+        after = {each.id: each.answer for each in one.predictions}
+        for original, now in zip(examples, one.examples, strict=True):
+            pair = losses.get(now.id), copies.get(now.id, losses.get(now.id))
+            both = None if None in pair else (float(pair[0] or 0.0), float(pair[1] or 0.0))
+            answers = before[now.id], after[now.id]
+            yield PerturbedAnswers(one.operation, original, now, *answers, both)
+
+
+def _losses_of_rows(victim: AnsweringVictim, examples: Sequence[Example]) -> dict[int, float]:
+    """Return the loss of each gold answer; none where one is not an answer of the model."""
+    try:
+        losses = gold_losses(victim, examples)
+    except InputError:
+        return {}
+    ids = [example.id for example in examples]
+    return {} if losses is None else dict(zip(ids, losses, strict=True))

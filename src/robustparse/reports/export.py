@@ -110,6 +110,9 @@ def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
         yield f"{table.label} {table.title}", table
     for table in evaluated_tables(contents.evaluated):
         yield table.label, table
+    for section in contents.of_evaluated:
+        for table in section.tables:
+            yield section.title, table
     for one in contents.heat_maps:
         yield f"transfer {one.score}", _heat_map(one)
     for plot in contents.plots:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from robustparse import __version__
 from robustparse.errors import InputError
-from robustparse.evaluation.comparison import Difference
+from robustparse.evaluation.comparison import Difference, is_evaluated
 from robustparse.evaluation.lines import EXAMPLES, SCORES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.files import write_text
@@ -66,6 +66,7 @@ class Contents:
         evaluated: systems scored otherwise.
         differences: of the first systems, as `compare` computed them.
         unread: what could not be read of the folders, and is left out.
+        of_evaluated: the section about differences of evaluated systems.
     """
 
     systems: Sequence[AttackFolder]
@@ -75,6 +76,7 @@ class Contents:
     evaluated: Sequence[Evaluated] = ()
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
+    of_evaluated: Sequence[Section] = ()
 
     @property
     def plots(self) -> list[Plot]:
@@ -103,7 +105,8 @@ class Contents:
     @property
     def sections(self) -> list[Section]:
         """The sections of tables about the systems, which are of one task."""
-        return [*compared(self.systems, self.differences), *details(self.systems)]
+        names = [system.name for system in self.systems]
+        return [*compared(names, self.differences), *details(self.systems)]
 
 
 def read_contents(
@@ -154,8 +157,11 @@ def read_contents(
         raise unread[0]
     with noting(unread):
         known = with_budget_curves(known)
-    parts = (known, runs, heat_maps, pairs, evaluated, differences)
-    return Contents(*parts, [str(error) for error in unread])
+    parts = (known, runs, heat_maps, pairs, evaluated)
+    said = [str(error) for error in unread]
+    if is_evaluated(folders[0]):
+        return Contents(*parts, (), said, compared(names or names_of(folders), differences))
+    return Contents(*parts, differences, said)
 
 
 def build_report(
@@ -197,6 +203,7 @@ def render_report(contents: Contents) -> str:
         pairs=pairs_section(contents.pairs) if contents.pairs else None,
         pairs_lead=summarize_pairs(contents.pairs),
         evaluated=evaluated_tables(contents.evaluated),
+        of_evaluated=contents.of_evaluated,
         browser=browse(contents.systems),
         unread=contents.unread,
     )

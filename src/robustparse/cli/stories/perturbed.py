@@ -22,7 +22,7 @@ from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.evaluation.lines import SCORES
-from robustparse.evaluation.pairs import checked_pairs, pairs_report
+from robustparse.evaluation.pairs import checked_pairs, pair_outcomes, pairs_report
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.files import make_folder, written
 from robustparse.models.load import load
@@ -149,7 +149,7 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
     test, task = model.task.sample(seed, "test"), model.task
     about = {"task": task.name, "checkpoints": [checkpoint.name], "data": SAMPLE, "seed": seed}
     victim = ModelVictim([model])
-    reworded = pairs_report(victim, checked_pairs(victim, pairs, test))
+    reworded = pairs_report(pair_outcomes(victim, checked_pairs(victim, pairs, test)))
     scores = scores_of(task, predictions(victim, test), test, "none") | reworded
     write_scores(checkpoint.parent / SCORES, {**about, "n_sentences": len(test), **scores})
 

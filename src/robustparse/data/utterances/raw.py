@@ -167,4 +167,3 @@ def check_raw(cells: Sequence[object]) -> None:
     if not known or not all(isinstance(slot, str) for slot in slots.values()):
         found = f"the raw text {text!r:.40} with the slots {cell!r:.40}"
         raise InputError(found, expected=FOUR)
-

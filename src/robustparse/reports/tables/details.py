@@ -89,13 +89,13 @@ def details(systems: Sequence[AttackFolder]) -> list[Section]:
     return [section for section in sections if section.tables]
 
 
-def compared(systems: Sequence[AttackFolder], differences: Sequence[Difference]) -> list[Section]:
+def compared(names: Sequence[str], differences: Sequence[Difference]) -> list[Section]:
     """Make the section about differences to the first system; none where none were computed."""
     if not differences:
         return []
     rows = [
         (
-            systems[1 + one.system].name,
+            names[1 + one.system],
             [
                 f"{one.measure} {score_label(one.score)}",
                 f"{one.first:.2f}",
@@ -107,7 +107,7 @@ def compared(systems: Sequence[AttackFolder], differences: Sequence[Difference])
         for one in differences
         for points in [one.tested.points]
     ]
-    title = f"Differences from {systems[0].name}"
+    title = f"Differences from {names[0]}"
     return [Section(title, "differences", [Table(title, DIFFERENCES, rows)])]
 
 

@@ -1,0 +1,124 @@
+"""The answers that `evaluate` scored, a line each, so that systems can be compared row by row.
+
+``answers.jsonl`` has a line for each sentence of the data as they are, ``perturbed.jsonl`` one for
+each sentence under each operation, changed or not, and for each row of perturbed texts that were
+made beforehand.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robustparse.files import as_written, decode_json, read_lines, written
+from robustparse.metrics import PunctuationPolicy
+from robustparse.tasks.task import Task
+from robustparse.types import Example, Prediction
+
+ANSWERS, PERTURBED = "answers.jsonl", "perturbed.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedAnswers:
+    """A sentence before and after an operation, and a victim's answers to both.
+
+    Args:
+        operation: its name.
+        original: the example before.
+        perturbed: the example after.
+        before: the answer to the original.
+        after: the answer to the perturbed example.
+        losses: of the gold answers before and after; None where the victim has none.
+    """
+
+    operation: str
+    original: Example
+    perturbed: Example
+    before: Any
+    after: Any
+    losses: tuple[float, float] | None = None
+
+
+def write_answers_of_rows(
+    folder: Path,
+    task: Task,
+    examples: Sequence[Example],
+    predictions: Iterable[Prediction],
+    punctuation: PunctuationPolicy,
+) -> None:
+    """Write ``answers.jsonl``; for arguments see `scores_of`."""
+    answers = {each.id: each.answer for each in predictions}
+    lines = (_answered(task, each, answers[each.id], punctuation) for each in examples)
+    _write(folder / ANSWERS, lines)
+
+
+def write_perturbed_rows(
+    folder: Path, task: Task, rows: Iterable[PerturbedAnswers], punctuation: PunctuationPolicy
+) -> None:
+    """Write ``perturbed.jsonl``."""
+    _write(folder / PERTURBED, (_perturbed(task, row, punctuation) for row in rows))
+
+
+def read_rows(folder: Path) -> Iterator[tuple[Path, int, Mapping[str, Any]]]:
+    """Yield the file, the number and the content of each line of both files.
+
+    Raises:
+        InputError: there is no ``answers.jsonl``, or a line is no JSON object.
+    """
+    for path in (folder / ANSWERS, folder / PERTURBED):
+        if path.name == ANSWERS or path.exists():
+            for number, line in read_lines(path):
+                yield path, number, decode_json(line, dict, path=path, line=number)
+
+
+def right_parts(task: Task, row: Mapping[str, Any], path: Path, line: int) -> dict[str, int]:
+    """Return how many parts of a row's answer count, and how many are right by each score.
+
+    Raises:
+        InputError: the row is not as `evaluate` writes it.
+    """
+    with as_written(path, "evaluate", line=line):
+        found = {name: row["correct"][name] for name in task.sums}
+        counted = row["counted"]
+        if any(type(each) is not int or not 0 <= each <= counted for each in found.values()):
+            raise ValueError(f"{found} right parts of {counted}")
+        return {"counted": counted, **found}
+
+
+def _answered(
+    task: Task, example: Example, answer: Any, punctuation: PunctuationPolicy
+) -> dict[str, Any]:
+    found = task.correct(answer, example, task.counted(example.sentence, punctuation))
+    context = example.sentence.context
+    return {
+        "row": example.id + 1,
+        **({"context": list(context)} if context else {}),
+        "tokens": list(example.sentence.words),
+        "gold": task.to_record(example.gold),
+        "answer": task.to_record(answer),
+        "right": all(found[name] == found["counted"] for name in task.sums),
+        "counted": found["counted"],
+        "correct": {name: found[name] for name in task.sums},
+    }
+
+
+def _perturbed(task: Task, row: PerturbedAnswers, punctuation: PunctuationPolicy) -> dict[str, Any]:
+    before = _answered(task, row.original, row.before, punctuation)
+    losses = None
+    if row.losses is not None:
+        finite = (loss if math.isfinite(loss) else None for loss in row.losses)
+        losses = dict(zip(("original", "perturbed"), finite, strict=True))
+    return {
+        "operation": row.operation,
+        **_answered(task, row.perturbed, row.after, punctuation),
+        "original": {key: before[key] for key in ("tokens", "answer", "right")},
+        "changed": row.perturbed.sentence.words != row.original.sentence.words,
+        "losses": losses,
+    }
+
+
+def _write(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    with written(path) as file:
+        file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
