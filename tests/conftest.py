@@ -76,6 +76,7 @@ _SETTINGS, _LOADERS = dict(_common.parsing_settings), dict(_loaders_dumpers.load
 def _nothing_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the commands of one test trust and let jsonargparse import ends with it."""
     monkeypatch.setattr(trust, "_trusted", set())
+    monkeypatch.setattr(trust, "_programs", set())
     monkeypatch.setattr(_common, "parsing_settings", dict(_SETTINGS))
     monkeypatch.setattr(_loaders_dumpers, "loaders", dict(_LOADERS))
 

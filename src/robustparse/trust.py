@@ -1,24 +1,36 @@
-"""Which classes a recipe, a configuration or a checkpoint may name.
+"""Which classes, functions and programs a recipe, a configuration or a checkpoint may name.
 
 To name a class is to run its code, so a name is checked before anything is imported for it: the
 public classes of the package are allowed, a written list of Lightning's and torch's classes in
 configurations, and all classes of a module that the user trusts (``--trust my_package``).
+
+A class whose objects run a program says so with the attribute ``runs_programs = True``. Its
+``command``, an argument or an attribute of the class, is the program's name, or a list that begins
+with it. The command line must allow the program (``--trust apertium``), or all programs
+(``--trust commands``).
 """
 
 import ast
 import os
+import shlex
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
+from importlib import import_module
+from importlib.machinery import PathFinder
+from inspect import signature
 from pathlib import Path
 from traceback import walk_tb
+from typing import Any, get_args, get_origin, get_type_hints
 
 from robustparse.errors import InputError, Stopped
 
 PACKAGE = __name__.partition(".")[0]
 OPTION = "--trust"
+COMMANDS = "commands"  # the name that stands for all programs
 # None of their arguments is a function or an object of any type.
 _LISTED: dict[str, tuple[str, ...]] = {
     "pytorch_lightning.callbacks": (
@@ -28,7 +40,7 @@ _LISTED: dict[str, tuple[str, ...]] = {
     ),
     "pytorch_lightning.cli": ("ReduceLROnPlateau",),
     "pytorch_lightning.loggers": ("CSVLogger", "TensorBoardLogger"),
-    "pytorch_lightning.plugins": ("AsyncCheckpointIO", "TorchSyncBatchNorm"),
+    "pytorch_lightning.plugins": ("TorchSyncBatchNorm",),
     "pytorch_lightning.plugins.environments": (
         *("LightningEnvironment", "SLURMEnvironment", "TorchElasticEnvironment"),
     ),
@@ -44,26 +56,40 @@ _LISTED: dict[str, tuple[str, ...]] = {
     ),
 }
 _trusted: set[str] = set()
+_programs: set[str] = set()
 
 
-def trust(modules: Iterable[str]) -> None:
-    """Allow every class of these modules, and find them in the current folder too.
+def trust(names: Iterable[str]) -> None:
+    """Allow every class of some modules, found in the current folder too, and some programs.
 
     Args:
-        modules: names of packages or modules, each with all that it contains.
+        names: of packages or modules, each with all that it contains; of programs, as files name
+            them; or ``commands`` for all programs.
 
     Raises:
-        InputError: one is not the name of a module.
+        InputError: one is neither the name of a module nor of a program that is installed.
     """
-    for module in modules:
-        root, *_ = parts = module.split(".")
+    for name in names:
+        root, *_ = parts = name.split(".")
         # jsonargparse could be told by a configuration to import whatever it likes.
-        if not all(part.isidentifier() for part in parts) or root == "jsonargparse":
-            found = f"{module!r} is not the name of a module that can be trusted"
-            raise InputError(found, key=OPTION, expected="my_package")
-        _trusted.add(module)
+        is_module = all(part.isidentifier() for part in parts) and root != "jsonargparse"
+        is_program = name == COMMANDS or (bool(name) and shutil.which(name) is not None)
+        if is_program:
+            _programs.add(name)
+            # A program's name does not also allow a file of the current folder.
+            is_module = is_module and name != COMMANDS and PathFinder.find_spec(root) is not None
+        if is_module:
+            _trusted.add(name)
+        elif not is_program:
+            found = f"{name!r} is neither the name of a module nor of a program that is installed"
+            raise InputError(found, key=OPTION, expected=f"my_package, a program or {COMMANDS}")
     if _trusted and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that no file there takes a library's place
+
+
+def trusted() -> list[str]:
+    """Name all that was trusted in this process, as `trust` takes it."""
+    return sorted(_trusted | _programs)
 
 
 def trusted_modules() -> list[str]:
@@ -107,6 +133,76 @@ def check_class(
         remedy += "docs/reference/parts.md lists the classes; a class of your own is named "
         remedy += f"with its module, and allowed by {OPTION} my_package"
     raise InputError(found, path=path, line=line, key=key, remedy=remedy)
+
+
+def allowed_class(class_path: str) -> type:
+    """Import a class that a file names, by a name that was checked.
+
+    A trusted module also holds what it imports itself, such as functions of the module os.
+
+    Raises:
+        ImportError, AttributeError: there is none of this name.
+        TypeError: it is no class, or one that comes from a module that is not trusted.
+    """
+    module, _, name = class_path.rpartition(".")
+    kind: object = getattr(import_module(module), name)
+    if not isinstance(kind, type):
+        raise TypeError("it is not a class")
+    defined = f"{kind.__module__}.{kind.__qualname__}"
+    ours = defined.startswith(f"{PACKAGE}.")
+    if not (ours or _is_trusted(defined) or class_path in _listed().values()):
+        raise TypeError(f"it is {defined}, which is not trusted")
+    return kind
+
+
+def check_arguments(kind: type, arguments: Mapping[str, Any], key: str | None = None) -> None:
+    """Refuse an object that a file or an option describes, where it runs a program or a function.
+
+    Args:
+        kind: its class.
+        arguments: of the constructor, plain values.
+        key: the setting or the option.
+
+    Raises:
+        InputError: the class runs a program that the command line does not allow; or it is one of
+            the package's and takes a function, which only Python can give.
+    """
+    if getattr(kind, "runs_programs", False):
+        program = _program(kind, arguments)
+        if not _programs.intersection((COMMANDS, program)):
+            raise InputError(
+                f"{kind.__name__} runs the program {program}, which no file may start by itself",
+                key=key,
+                remedy=f"if you know it, add {OPTION} {shlex.quote(program)}, or {OPTION} "
+                f"{COMMANDS} for all programs",
+            )
+    if kind.__module__.partition(".")[0] == PACKAGE and _takes_function(kind):
+        raise InputError(
+            f"a {kind.__name__} takes a function, which no file and no option names",
+            key=key,
+            remedy=f"make it in Python, or name a class of your own and add {OPTION} my_package",
+        )
+
+
+def _program(kind: type, arguments: Mapping[str, Any]) -> str:
+    command = arguments.get("command", getattr(kind, "command", None))
+    if command is None:
+        parameter = signature(kind).parameters.get("command")
+        command = kind.__name__ if parameter is None else parameter.default
+    return str(command[0] if isinstance(command, list | tuple) and command else command)
+
+
+def _takes_function(kind: type) -> bool:
+    try:
+        hints = get_type_hints(kind.__init__)  # type: ignore[misc]
+    except NameError:  # of names that its file imports only for type checkers
+        return False
+    return any(map(_is_function, hints.values()))
+
+
+def _is_function(hint: object) -> bool:
+    origin = get_origin(hint) or hint
+    return origin is Callable or any(map(_is_function, get_args(hint)))
 
 
 def full_path(name: str) -> str | None:

@@ -129,7 +129,7 @@ class AttackRun:
     def _over_processes(self, attack: Attack) -> Summary:
         """Let new processes attack too; this one writes."""
         source, data = self.loaded(attack, 0, self.devices)
-        worker = partial(_worker, self, trust.trusted_modules())
+        worker = partial(_worker, self, trust.trusted())
         lines = partial(lines_of_processes, source, self.folder, worker, self.devices)
         return self._collected(attack, lines, data)
 
@@ -182,7 +182,7 @@ def process_device(device: str, rank: int, count: int) -> str:
 
 def _worker(run: AttackRun, trusted: list[str], ranks: Ranks) -> None:
     """Load all by itself and attack a share of the sentences, in a new process."""
-    checked([part for module in trusted for part in (trust.OPTION, module)])
+    checked([part for name in trusted for part in (trust.OPTION, name)])
     attack = run.recipe.attack()
     attack.seed = run.seed
     source, data = run.loaded(attack, ranks.rank.local_rank, run.devices)

@@ -24,13 +24,16 @@ from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
 from robustparse.files import locked, make_folder
 from robustparse.models.base import Model
-from robustparse.recipes.class_paths import checked, refusal
+from robustparse.recipes.class_paths import check_objects, checked, refusal
 from robustparse.recipes.mistakes import mistake_in, refused
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
 
 DEFAULT_FOLDER = "runs"
+# The options of `fit` that hold keys and values.
+MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite", "optimizer")
+MAPPINGS += ("lr_scheduler",)
 # What numbers the processes of a run, and its machines; the first of them has zeros only. Lightning
 # reads these, too: one with another number writes nothing.
 RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
@@ -68,6 +71,7 @@ class Cli(LightningCLI):
         except ArgumentError as error:
             there = [*self._subcommand_parsers[args[0]].get_defaults().keys()]
             raise refusal(str(error), args) or refused(str(error), args, there) from None
+        check_objects(self.config[args[0]])
 
     def _parse_ckpt_path(self) -> None:
         """Nothing: our checkpoints have no hyper-parameters to lay over the command line."""
@@ -171,7 +175,7 @@ def run(arguments: Sequence[str]) -> None:
                     "default_root_dir": DEFAULT_FOLDER,
                 },
                 parser_kwargs={**settings, asked: dict(settings)},
-                args=checked(arguments),
+                args=checked(arguments, MAPPINGS),
             )
         except Exception as error:
             if (mistake := mistake_in(error)) is None or mistake is error:

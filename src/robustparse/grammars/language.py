@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -349,9 +348,8 @@ def language_named(name: str) -> Language:
     path = _SHIPPED.get(name, name)
     if name not in _SHIPPED:
         trust.check_class(path, key="language")
-    module, _, last = path.rpartition(".")
     try:
-        return _made(getattr(import_module(module), last))
+        return _made(trust.allowed_class(path))
     except (ImportError, AttributeError, TypeError) as error:
         expected = "a class that derives from Language and defines read, print and leaf"
         raise InputError(f"{path}: {error}", key="language", expected=expected) from error

@@ -87,11 +87,12 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
     """Return the object of a ``specification``.
 
     Raises:
-        InputError: the class is not public, does not take these arguments, or would read more
-            files: a checkpoint holds all that it needs.
+        InputError: the class is not public, does not take these arguments, runs a program that
+            the command line does not allow, or would read more files: a checkpoint holds all that
+            it needs.
     """
     class_path = str(spec.get("class_path"))
-    module, _, name = class_path.rpartition(".")
+    module = class_path.rpartition(".")[0]
     if not trust.allowed(class_path) or (module.startswith("robustparse.") and module != _OURS):
         raise InputError(
             f"names the class {class_path!r}",
@@ -110,7 +111,9 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
                     "were read from there, and nothing else is read or fetched for a checkpoint",
                     remedy="train the model again",
                 )
-        return getattr(importlib.import_module(module), name)(**arguments, **given)
+        kind = trust.allowed_class(class_path)
+        trust.check_arguments(kind, arguments)
+        return kind(**arguments, **given)
     except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise InputError(
             f"this version of robustparse ({__version__}) cannot make the checkpoint's "

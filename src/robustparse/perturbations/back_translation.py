@@ -47,6 +47,8 @@ class Translator(ABC):
 class TranslationCommand(Translator):
     """A program that reads a text a line and writes its translation a line.
 
+    A file may name it only with ``--trust`` and the program's name, see `robustparse.trust`.
+
     Args:
         command: its name and arguments, such as ``[apertium, -u, eng-spa]`` (Debian: `apt install
             apertium apertium-eng-spa`; ``-u`` leaves out the marks at unknown words).
@@ -56,6 +58,8 @@ class TranslationCommand(Translator):
         InputError: when first used: the command is missing, fails, takes longer, or answers with
             another number of lines.
     """
+
+    runs_programs = True
 
     def __init__(self, command: list[str], *, seconds: float = 300.0) -> None:
         if not command:

@@ -7,17 +7,17 @@ denied unless allowed.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonargparse import get_loader, set_loader, set_parsing_settings
+from jsonargparse import Namespace, get_loader, set_loader, set_parsing_settings
 
 from robustparse import trust
-from robustparse.errors import InputError
+from robustparse.errors import InputError, located
 from robustparse.files import read_text
 from robustparse.recipes.installed import CONFIGS, names_in
 from robustparse.recipes.yaml_files import NotYAMLError, parse_yaml
@@ -25,39 +25,83 @@ from robustparse.recipes.yaml_files import NotYAMLError, parse_yaml
 # Options that take a file by path or by its bare name, and where such names are looked up.
 _FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
 _YAML = (".yaml", ".yml")
+_TEXT, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
 _load = get_loader("yaml")
+_places: dict[str, tuple[Path | None, int | None]] = {}  # of the command's classes
 
 
-def checked(arguments: Sequence[str]) -> list[str]:
+def checked(arguments: Sequence[str], mappings: Collection[str] = ()) -> list[str]:
     """Return the arguments of a command, with the paths of files that are named barely.
 
     Afterwards the classes that they name are imported, and `--trust` has taken effect.
 
+    Args:
+        arguments: of the command line.
+        mappings: the options that hold keys and values, or the name of a file of these.
+
     Raises:
-        InputError: a file is missing or not YAML, or something names a class that is not allowed.
+        InputError: a file is missing or not YAML, something names a class that is not allowed, or
+            an option of ``mappings`` is a list, a set or nothing.
     """
     kept = [
         _with_path(name, value) if name in _FILES else tokens
         for name, value, tokens in each_option(_without_trust(arguments))
     ]
     result = [token for tokens in kept for token in tokens]
-    walk = Walk()
+    walk = Walk(mappings)
     for name, value, _ in each_option(result):
         if value is not None:
             walk.option(name, value)
     _allow(walk.named)
+    _places.clear()
+    _places.update(walk.places)
     return result
+
+
+def check_objects(options: Namespace, path: Path | None = None) -> None:
+    """Refuse what `trust.check_arguments` refuses, before any of the objects is made.
+
+    Args:
+        options: as they were parsed, from whatever files and arguments.
+        path: of the file that all of them come from.
+
+    Raises:
+        InputError: names the class, and the line that names it where it is known.
+    """
+    for class_path, arguments, key in _each_object(options.as_dict(), ""):
+        place, line = _places.get(class_path.rpartition(".")[2], (path, None))
+        with located(place, line):
+            trust.check_arguments(trust.allowed_class(class_path), arguments, key=key)
+
+
+def _each_object(value: Any, key: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield class path, arguments and key of every object that options describe."""
+    if isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _each_object(item, f"{key}[{index}]")
+    elif isinstance(value, dict):
+        if isinstance(class_path := value.get("class_path"), str):
+            full = trust.full_path(class_path) or class_path
+            yield full, value.get("init_args") or {}, key
+        for name, item in value.items():
+            yield from _each_object(item, f"{key}.{name}".removeprefix("."))
 
 
 class Walk:
     """Looks at texts and files, each file once.
 
+    Args:
+        mappings: see `checked`.
+
     Attributes:
         named: the classes that they may name, for certain or perhaps.
+        places: file and line of classes, by their bare names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mappings: Collection[str] = ()) -> None:
         self.named: set[str] = set()
+        self.places: dict[str, tuple[Path | None, int | None]] = {}
+        self._mappings = mappings
         self._seen: set[Path] = set()
 
     def option(self, name: str, value: str) -> None:
@@ -68,6 +112,8 @@ class Walk:
             self._class(value, key=name)
         else:
             self._text(value, None, None, name)
+            if name.removeprefix("--").rstrip("+") in self._mappings:
+                self._check_mapping(parse_yaml(value, key=name), None, name)
 
     def file(self, path: Path, mapping: bool = False) -> None:
         """Check a file of YAML, and the files that it names.
@@ -86,6 +132,27 @@ class Walk:
             )
         if node is not None:
             self.node(node, path, "")
+        if mapping and isinstance(node, yaml.MappingNode):
+            for name, value in node.value:
+                if name.value.rstrip("+") in self._mappings:
+                    self._check_mapping(value, path, str(name.value))
+                if f"--{name.value}" == trust.OPTION:
+                    found = "a file cannot allow classes or programs, only the command line can"
+                    line = name.start_mark.line + 1
+                    raise InputError(found, path=path, line=line, key=str(name.value))
+
+    def _check_mapping(self, node: yaml.Node | None, path: Path | None, key: str) -> None:
+        """Refuse anything but keys and values, or a text that names a class or a file."""
+        kinds = {yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value"}
+        is_text = isinstance(node, yaml.ScalarNode) and node.tag == _TEXT
+        if not is_text and not isinstance(node, yaml.MappingNode):
+            raise InputError(
+                f"got {'nothing' if node is None or node.tag == _NULL else kinds[type(node)]}",
+                path=path,
+                line=None if path is None or node is None else node.start_mark.line + 1,
+                key=key,
+                expected="keys and values",
+            )
 
     def node(self, node: yaml.Node, path: Path | None, key: str) -> None:
         """Check one part of a text, and what is in it."""
@@ -112,6 +179,7 @@ class Walk:
     ) -> None:
         trust.check_class(name, path=path, line=line, key=key)
         self.named.add(name)
+        self.places[name.rpartition(".")[2]] = (path, line)
 
     def _text(self, text: str, path: Path | None, line: int | None, key: str) -> None:
         """Check a text, which may be read as a class, as YAML or as the name of a file of it."""

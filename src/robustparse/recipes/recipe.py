@@ -14,7 +14,7 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 from robustparse import trust
 from robustparse.attacks.attack import PACKING, Attack
 from robustparse.errors import InputError
-from robustparse.recipes.class_paths import checked, refusal
+from robustparse.recipes.class_paths import check_objects, checked, refusal
 from robustparse.recipes.mistakes import mistake_in, refused
 from robustparse.recipes.yaml_files import read_yaml
 
@@ -106,6 +106,7 @@ def _parsed(path: Path) -> Namespace:
         options: Namespace = _parser(Attack).parse_object({"attack": settings})
     except ArgumentError as error:
         raise refusal(str(error), (), path) or refused(str(error), path=path) from None
+    check_objects(options, path)
     return options
 
 

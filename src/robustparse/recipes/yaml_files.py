@@ -10,6 +10,7 @@ from robustparse.files import read_text
 
 DEEPEST = 50
 LARGEST = 100_000  # values, each as often as aliases repeat it; a long text counts for several
+_UNUSED = tuple(f"tag:yaml.org,2002:{name}" for name in ("set", "omap", "pairs"))
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -34,13 +35,16 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
     Errors name the file ``path``, or the option ``key`` that the text was given to.
 
     Raises:
-        InputError: it is not YAML, or refers to itself, or nests or multiplies without measure.
+        InputError: it is not YAML, or refers to itself, or nests or multiplies without measure, or
+            gives a key twice, or holds a set or another collection than lists and mappings.
     """
     try:
         _check_size(text, path, key)
         node: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
         if node is not None:
-            _LOADER("").construct_document(node)  # values that no type can hold
+            _check_collections(node, path, key, set())
+            # Finds values that no type can hold, and puts merged keys into their mappings.
+            _LOADER("").construct_document(node)
     except (yaml.YAMLError, ValueError, TypeError) as error:
         if isinstance(error, InputError):
             raise
@@ -54,6 +58,33 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
         column = "" if mark is None else f" at column {mark.column + 1}"
         raise NotYAMLError(f"not YAML{column}: {problem}", path=path, line=line, key=key) from None
     return node
+
+
+def _check_collections(
+    node: yaml.Node, path: Path | None, key: str | None, seen: set[yaml.Node]
+) -> None:
+    """Refuse keys that a mapping has twice, and collections of kinds such as ``!!set``."""
+    if node in seen or not isinstance(node, yaml.CollectionNode):
+        return
+    seen.add(node)
+    if node.tag in _UNUSED:
+        found, expected = f"a !!{node.tag.rpartition(':')[2]}", "a list, or keys and values"
+        line = node.start_mark.line + 1 if path is not None else None
+        raise InputError(found, path=path, line=line, key=key, expected=expected)
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _check_collections(item, path, key, seen)
+        return
+    lines: dict[tuple[str, str], int] = {}
+    for name, value in node.value:
+        if isinstance(name, yaml.ScalarNode):
+            line = name.start_mark.line + 1
+            if (name.tag, name.value) in lines:
+                found = f"{name.value!r} appears twice, first in line {lines[name.tag, name.value]}"
+                where = line if path is not None else None
+                raise InputError(found, path=path, line=where, key=key, remedy="remove one of them")
+            lines[name.tag, name.value] = line
+        _check_collections(value, path, key, seen)
 
 
 def _check_size(text: str, path: Path | None, key: str | None) -> None:

@@ -75,6 +75,8 @@ def written(words: Sequence[str]) -> str:
 class LanguageTool(GrammarChecker):
     """LanguageTool through language_tool_python: all matches of all rules.
 
+    A file may name it only with ``--trust java``, also where it names a running server.
+
     Args:
         language: of the rules.
         server: address of a running LanguageTool server; None starts the newest local copy, which
@@ -85,6 +87,9 @@ class LanguageTool(GrammarChecker):
     Raises:
         InputError: the time limit is not positive; when first used: something is missing.
     """
+
+    runs_programs = True
+    command = "java"
 
     def __init__(
         self,

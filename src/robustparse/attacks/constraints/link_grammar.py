@@ -29,7 +29,7 @@ class LinkGrammar(GrammarChecker):
 
     Lines that the command would take for an order or a comment lose the leading `!` or `%`. Blank
     texts, and those of more than 2,045 bytes or more words than the command takes (254, as it
-    splits them), count no error.
+    splits them), count no error. A file may name it only with ``--trust link-parser``.
 
     Args:
         command: the program (Debian: `apt install link-grammar`).
@@ -42,6 +42,7 @@ class LinkGrammar(GrammarChecker):
         InputError: when first used: the program is missing.
     """
 
+    runs_programs = True
     _process: subprocess.Popen[bytes] | None = None  # for `__del__`, whatever was constructed
 
     def __init__(

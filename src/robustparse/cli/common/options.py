@@ -9,7 +9,7 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse import trust
 from robustparse.cli.common.operations import with_operations
-from robustparse.recipes.class_paths import checked, refusal
+from robustparse.recipes.class_paths import check_objects, checked, refusal
 from robustparse.recipes.mistakes import mistake_in, refused
 from robustparse.recipes.recipe import Recipe, check_recipe
 
@@ -61,9 +61,10 @@ def _parser_of(
     parser.add_argument("--config", action="config", help="a YAML file with any of the options")
     parser.add_argument(
         trust.OPTION,
-        metavar="MODULE",
+        metavar="NAME",
         help="allow recipes and checkpoints to name classes of this module, which may be in the "
-        "current folder; repeat it, or separate names by commas",
+        "current folder, or to run this program, or with `commands` all programs; repeat it, or "
+        "separate names by commas",
     )
     several = {each for each in positional if function.__annotations__[each] is not str}
     optional = {each for each in several if signature(function).parameters[each].default == ()}
@@ -85,6 +86,7 @@ def _parsed(
         denied = refusal(str(error), arguments)
         options_there = {*vars(parser.get_defaults())} - {*positional}
         raise denied or refused(str(error), arguments, options_there) from None
+    check_objects(options)
     return options
 
 
