@@ -10,7 +10,8 @@ import pytest
 from transformers import AutoModel
 
 from robustparse.errors import InputError
-from robustparse.pretrained import LoadedModel, load_encoder, model_folder
+from robustparse.models.encoders.pieces.stored import network_of, to_store
+from robustparse.pretrained import LoadedModel, load_encoder, model_folder, refuse_own_modules
 from tiny_models import save_bert
 
 CODE = """
@@ -59,17 +60,61 @@ def edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+KERNEL = "kernels-community/flash-attn2"
+NAMING_CODE: list[tuple[str, dict[str, object], str]] = [
+    *((file, {"auto_map": MAPS[file]}, "auto_map") for file in MAPS),
+    ("config.json", {"_attn_implementation": KERNEL}, "_attn_implementation"),
+    ("config.json", {"attn_implementation": "somebody/kernel@main:name"}, "attn_implementation"),
+    ("config.json", {"_attn_implementation": {"": "sdpa", "x": KERNEL}}, "_attn_implementation"),
+    ("config.json", {"_attn_implementation_internal": KERNEL}, "_attn_implementation_internal"),
+    ("config.json", {"text_config": {"attn_implementation": KERNEL}}, "attn_implementation"),
+    ("config.json", {"attn_implementation": "flash_attention_2"}, "attn_implementation"),
+    ("config.json", {"experts_implementation": KERNEL}, "experts_implementation"),
+    ("config.json", {"quantization_config": {"quant_method": "mxfp4"}}, "quantization_config"),
+    ("config.json", {"parts": [{"trust_remote_code": True}]}, "trust_remote_code"),
+]
+
+
 @pytest.mark.parametrize("how", LOADED)
-@pytest.mark.parametrize("file", MAPS)
-def test_a_model_with_its_own_code_is_refused(own: Path, file: str, how: str) -> None:
-    edit(own / file, auto_map=MAPS[file])
-    with pytest.raises(InputError, match="its own Python code, which is never run") as caught:
+@pytest.mark.parametrize(("file", "changes", "key"), NAMING_CODE)
+def test_a_model_that_names_code_is_refused(
+    own: Path, file: str, changes: dict[str, object], key: str, how: str
+) -> None:
+    edit(own / file, **changes)
+    with pytest.raises(InputError) as caught:
         LOADED[how](str(own))
     assert caught.value.path == str(own / file)
-    assert caught.value.key == "auto_map"
-    assert "choose such a model" in caught.value.remedy
+    assert caught.value.key == key
     assert not (own.parent / "marker").exists()
     assert not any(name.startswith("transformers_modules.own") for name in sys.modules)
+
+
+def test_implementations_of_torch_are_accepted(own: Path) -> None:
+    edit(own / "config.json", _attn_implementation="eager", text_config={})
+    network, _ = load_encoder(str(own), False, lambda _: None)
+    assert network.config.hidden_size > 0
+
+
+def test_a_checkpoint_names_no_kernel(own: Path) -> None:
+    """The configuration of an encoder that a checkpoint holds is read like that of a folder."""
+    network, tokenizer = load_encoder(str(own), False, lambda _: None)
+    stored = to_store("own", network, tokenizer)
+    network_of("own", stored)
+    settings = {**json.loads(stored["config"]), "attn_implementation": KERNEL}
+    with pytest.raises(InputError) as caught:
+        network_of("own", {**stored, "config": json.dumps(settings)})
+    assert "names code" in caught.value.found
+
+
+@pytest.mark.parametrize("class_path", ["modeling_own.Own", "subprocess.Popen", None, 5])
+def test_a_sentence_encoder_of_other_modules_is_refused(own: Path, class_path: object) -> None:
+    usual = {"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"}
+    (own / "modules.json").write_text(json.dumps([usual]))
+    refuse_own_modules(str(own), False, "sentence encoder")
+    (own / "modules.json").write_text(json.dumps([usual, {**usual, "type": class_path}]))
+    with pytest.raises(InputError) as caught:
+        refuse_own_modules(str(own), False, "sentence encoder")
+    assert (caught.value.path, caught.value.key) == (str(own / "modules.json"), "type")
 
 
 def test_the_code_would_leave_its_mark(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,21 @@ def after_signal_handlers(trainer: pl.Trainer, install: Callable[[], None]) -> N
     connector.register_signal_handlers = both  # type: ignore[method-assign]
 
 
+def resume_only_as_told(trainer: pl.Trainer) -> None:
+    """Let a run resume from ``ckpt_path`` or from nothing.
+
+    Where no path is given, 2.6.6 looks for one by itself: ``hpc_ckpt_N.ckpt`` in a job of SLURM, or
+    what ``OnExceptionCheckpoint`` has left. Nobody has checked these files, and a run that starts
+    anew is another run.
+    """
+    connector = trainer._checkpoint_connector
+
+    def as_told(state_fn: Any, ckpt_path: Any, **_: bool) -> Any:
+        return ckpt_path
+
+    connector._parse_ckpt_path = as_told  # type: ignore[method-assign]
+
+
 def restore_callback_metrics(trainer: pl.Trainer, metrics: Mapping[str, Tensor]) -> None:
     """Give callbacks the latest metrics of the run that is resumed.
 

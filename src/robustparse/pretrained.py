@@ -5,6 +5,7 @@ Every error names what the model is for.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -26,7 +27,8 @@ from transformers.utils import logging
 from transformers.utils.hub import cached_file
 
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError, reason
+from robustparse.errors import InputError, located, reason
+from robustparse.files import read_json
 
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
 ENCODER, TRANSLATOR = "pretrained encoder", "translation model"
@@ -39,6 +41,10 @@ _KINDS: dict[Kind | Literal["encoder"], tuple[Any, str]] = {
     "causal": (AutoModelForCausalLM, CAUSAL_LM),
     "encoder": (AutoModel, ENCODER),
 }
+# Keys of a model's settings that name code, and those that name an implementation of some layers.
+_CODE = ("auto_map", "custom_pipelines", "kernel_config", "quantization_config")
+_CODE += ("trust_remote_code", "use_kernels")
+_IMPLEMENTATION = re.compile(r"_*(attn|experts)_implementation(_internal)?")
 _TOKENIZER_FILES = "tokenizer.json or vocab.txt next to config.json"
 
 
@@ -234,18 +240,92 @@ def _cached_folder(model: str, download: bool, kind: str) -> Path:
     return Path(str(config)).parent
 
 
-def _refuse_own_code(folder: Path, kind: str) -> None:
-    """Refuse a model that comes with its own Python code: loading it would run whatever it does."""
-    for path in (folder / "config.json", folder / "tokenizer_config.json"):
-        if path.is_file() and "auto_map" in _settings(path, kind):
+def refuse_own_modules(model: str, download: bool, kind: str) -> None:
+    """Refuse a sentence encoder that is made of other modules than sentence_transformers has.
+
+    The library imports whatever class ``modules.json`` names, from the model's folder too.
+
+    Args:
+        model: a folder, or a hub name.
+        download: fetch by name what is not in the cache.
+        kind: what the model is, for errors.
+
+    Raises:
+        InputError: names the file and the key.
+    """
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        try:
+            fetched = cached_file(model, "modules.json", local_files_only=not download)
+            cached_file(model, "config.json", local_files_only=not download)
+        except (OSError, ValueError):
+            return  # the library says what is missing
+        folder = Path(str(fetched)).parent
+    for config in sorted(folder.rglob("config.json")):
+        _refuse_own_code(config.parent, kind)
+    modules = folder / "modules.json"
+    for module in read_json(modules, list) if modules.is_file() else ():
+        class_path = module.get("type") if isinstance(module, dict) else None
+        if not str(class_path).startswith("sentence_transformers."):
             raise InputError(
-                f"the {kind} comes with its own Python code, which is never run",
-                path=path,
-                key="auto_map",
-                expected="a model whose code is part of transformers",
-                remedy="choose such a model, or take auto_map out of the file if transformers "
-                "itself has the code of this one",
+                f"the {kind} names {class_path!r}, whose code is never run",
+                path=modules,
+                key="type",
+                expected="a class of sentence_transformers",
+                remedy="choose another model",
             )
+
+
+def _refuse_own_code(folder: Path, kind: str) -> None:
+    """Refuse a model that names code outside of transformers, which loading it would run."""
+    for path in (folder / "config.json", folder / "tokenizer_config.json"):
+        if path.is_file():
+            with located(path):
+                refuse_code(_settings(path, kind), kind)
+
+
+def refuse_code(settings: Mapping[str, Any], kind: str) -> None:
+    """Refuse settings of a model that name code outside of transformers.
+
+    Args:
+        settings: of a network or a tokenizer, which may hold those of its parts.
+        kind: what the model is.
+
+    Raises:
+        InputError: names the first such key.
+    """
+    for key in _keys_of_code(settings):
+        raise InputError(
+            f"the {kind} names code that is not part of transformers, which is never run",
+            key=key,
+            expected="a model whose code is part of transformers",
+            remedy=f"choose such a model, or take {key} out of its settings if transformers "
+            "itself has the code of this one",
+        )
+
+
+def _keys_of_code(settings: object) -> Iterator[str]:
+    """Yield the keys by which settings, and settings within them, name code to load.
+
+    An implementation of attention or of experts may be a repository of the hub, or is looked up
+    there if its library is missing. So may the kernels of quantized weights.
+    """
+    if isinstance(settings, list):
+        for item in settings:
+            yield from _keys_of_code(item)
+    elif isinstance(settings, dict):
+        for key, value in settings.items():
+            names_layers = _IMPLEMENTATION.fullmatch(key) is not None
+            if (key in _CODE and value) or (names_layers and not _is_torch(value)):
+                yield key
+            yield from _keys_of_code(value)
+
+
+def _is_torch(implementation: object) -> bool:
+    """Whether torch itself has an implementation, or all those of parts of the model."""
+    if isinstance(implementation, dict):
+        return all(map(_is_torch, implementation.values()))
+    return implementation in (None, "eager", "sdpa", "batched_mm", "grouped_mm")
 
 
 def _settings(path: Path, kind: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from robustparse.cli.common import outputs
 from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError
 from robustparse.files import locked, make_folder
+from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
 from robustparse.recipes.class_paths import check_objects, checked, refusal
 from robustparse.recipes.mistakes import mistake_in, refused
@@ -127,7 +128,7 @@ class Cli(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         """Add our loggers, callbacks and plugin to the Trainer's settings."""
         settings = self._get(self.config_init, "trainer")
-        kwargs["plugins"] = outputs.plugins(settings.plugins)
+        kwargs["plugins"] = outputs.plugins(settings.plugins, settings.strategy)
         fits = self.subcommand == "fit" and not settings.fast_dev_run
         kwargs["logger"] = outputs.loggers(settings.logger, self.folder, fits, self.start)
         if fits and settings.enable_checkpointing is not False:
@@ -140,7 +141,9 @@ class Cli(LightningCLI):
             kwargs |= {"callbacks": chosen, "enable_checkpointing": checkpoints}
         elif fits:
             kwargs["callbacks"] = [NoCheckpoint(), *outputs.as_list(settings.callbacks)]
-        return super().instantiate_trainer(**kwargs)
+        trainer = super().instantiate_trainer(**kwargs)
+        resume_only_as_told(trainer)
+        return trainer
 
 
 def run(arguments: Sequence[str]) -> None:

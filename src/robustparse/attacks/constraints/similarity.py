@@ -17,7 +17,7 @@ from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, Se
 from robustparse.attacks.victim import Victim
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
-from robustparse.pretrained import WeightPrecision, quiet
+from robustparse.pretrained import WeightPrecision, quiet, refuse_own_modules
 from robustparse.types import Floats, Mask, View
 from robustparse.vectors import read_lowered
 
@@ -208,6 +208,7 @@ class SentenceSimilarity(TextSimilarity):
         library = optional_library("sentence_transformers", "similarity", remedy)
         path = Path(self.model).expanduser()
         device = chosen_device("device", self.device)
+        refuse_own_modules(self.model, self.download, "sentence encoder")
         try:
             # Loading may draw initial weights; the caller's random state is not ours to advance.
             with quiet(), torch.random.fork_rng(devices=[]):

@@ -150,11 +150,23 @@ def left_by(trainer: pl.Trainer, folder: Path) -> str:
     return text
 
 
-def plugins(requested: Any) -> list[Any]:
-    """Return the requested plugins, and checkpoints that are written whole."""
+def plugins(requested: Any, strategy: Any) -> list[Any]:
+    """Return the requested plugins, and checkpoints that are written whole and never unpickled.
+
+    Raises:
+        InputError: a plugin, or the strategy, brings another way to read checkpoints.
+    """
     chosen = as_list(requested)
-    if any(isinstance(plugin, CheckpointIO) for plugin in chosen):
-        return chosen
+    readers = [("plugins", plugin) for plugin in chosen if isinstance(plugin, CheckpointIO)]
+    if (reader := getattr(strategy, "_checkpoint_io", None)) is not None:
+        readers.append(("strategy", reader))
+    for setting, reader in readers:
+        raise InputError(
+            f"{type(reader).__name__} would write and read checkpoints without the checks of "
+            f"{VerifiedCheckpointIO.__name__}",
+            key=f"trainer.{setting}",
+            remedy="leave it out",
+        )
     return [*chosen, VerifiedCheckpointIO()]
 
 

@@ -17,6 +17,7 @@ from robustparse.data.texts import TextDataModule
 from robustparse.data.treebank import TreebankDataModule
 from robustparse.data.utterances.forms import LogicalFormDataModule
 from robustparse.files import make_folder
+from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
 from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -79,6 +80,7 @@ class Subject(NamedTuple):
                 use_distributed_sampler=False,
                 plugins=[VerifiedCheckpointIO()],
             )
+            resume_only_as_told(trainer)
             trainer.fit(model, datamodule=data)
             path = folder / f"{self.model}.ckpt"
             trainer.save_checkpoint(path)

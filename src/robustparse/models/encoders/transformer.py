@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, reason
 from robustparse.models.encoders.pieces.encoder import LongSentences, PieceEncoder, Pooling
 from robustparse.models.encoders.pieces.stored import network_of, table_of, to_store
 from robustparse.models.encoders.pieces.subwords import SubwordTable
@@ -86,6 +86,22 @@ class TransformerEncoder(PieceEncoder):
         else:
             network = network_of(self.model, self.stored)
             self._check_type(network.config.to_dict())
+        try:
+            self._take(network)
+        except Exception as error:  # networks of untested types fail in ways of their own
+            if not self.untested or isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"a network of the type {network.config.model_type} cannot read vectors of word "
+                f"pieces ({reason(error)})",
+                key=f"{ENCODER} {self.model}",
+                expected="an encoder without a decoder, such as BERT",
+                remedy="choose another model",
+            ) from error
+
+    def _take(self, network: Any) -> None:
+        """Make the layers on top of a network; try one of an untested type on three pieces."""
+        assert self.stored is not None
         layers, size = network.config.num_hidden_layers, network.config.hidden_size
         if self.mix > layers:
             found = f"must be at most {layers}, the layers of {self.model}, got {self.mix}"
@@ -95,6 +111,12 @@ class TransformerEncoder(PieceEncoder):
         self.take(network, table, limit, network.get_input_embeddings().weight.shape[1])
         self.mix_weights = nn.Parameter(torch.zeros(self.mix), requires_grad=self.mix > 1)
         self.add_lstm(size)
+        if self.untested:
+            width = network.get_input_embeddings().weight.shape[1]
+            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                read = self.read_together(torch.zeros(1, 3, width), torch.tensor([3]))
+            if read.shape != (1, 3, size):
+                raise ValueError(f"it gives {tuple(read.shape)} for 3 vectors")
 
     def _check_type(self, config: Mapping[str, Any]) -> None:
         found = config.get("model_type")

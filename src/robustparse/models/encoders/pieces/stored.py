@@ -15,7 +15,7 @@ from transformers import AutoConfig, AutoModel
 
 from robustparse.errors import InputError, reason
 from robustparse.models.encoders.pieces.subwords import MAX_PIECES, SpecialPieces, SubwordTable
-from robustparse.pretrained import ENCODER
+from robustparse.pretrained import ENCODER, refuse_code
 
 # Each part with its name, and the keys of it that do not change how a sentence is read.
 _PARTS = {
@@ -75,7 +75,9 @@ def network_of(model: str, stored: Mapping[str, str]) -> Any:
     configs: Any = AutoConfig
     models: Any = AutoModel
     with _unbroken(model, "config", stored) as text:
-        made = models.from_config(configs.for_model(**json.loads(text)), trust_remote_code=False)
+        settings = json.loads(text)
+        refuse_code(settings, ENCODER)
+        made = models.from_config(configs.for_model(**settings), trust_remote_code=False)
     # The configuration names the precision of its file.
     return made.to(dtype=torch.float32)
 
