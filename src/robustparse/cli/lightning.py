@@ -27,6 +27,7 @@ from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
 from robustparse.recipes.class_paths import check_objects, checked, refusal
 from robustparse.recipes.mistakes import mistake_in, refused
+from robustparse.tracking.earlier import SetAside, check_unused, files_of_run, restore
 from robustparse.tracking.finite import SkipNonFinite
 from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
@@ -87,6 +88,7 @@ class Cli(LightningCLI):
         if command == "fit" and all(os.environ.get(name, "0") == "0" for name in RANKS):
             lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
             self.held.enter_context(lock)
+            restore(self.folder)
         requested = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
         self.start: outputs.Start | None = None
@@ -94,6 +96,12 @@ class Cli(LightningCLI):
             self.start = outputs.resolve_checkpoint(command, requested, self.folder)
         config.ckpt_path = None if self.start is None else str(self.start.path)
         self.requested = requested
+        self.aside: list[Path] = []
+        fits = command == "fit" and not config.trainer.fast_dev_run
+        if fits and not (self.start is not None and self.start.within(self.folder)):
+            self.aside = files_of_run(self.folder)
+            option = "trainer.default_root_dir"
+            check_unused(self.folder, self.aside, config.as_dict(), option)
 
     @rank_zero_only
     def before_fit(self) -> None:
@@ -106,18 +114,13 @@ class Cli(LightningCLI):
         last = self.folder / LAST
         if self.start is not None:
             _say(f"resuming from {self.start.path}")
-            if self.start.elsewhere(self.folder) and last.exists():
+            if not self.aside and self.start.elsewhere(self.folder) and last.exists():
                 from_old = self.start.path.resolve() == (self.folder / OLD).resolve()
                 fate = "is given up" if from_old else f"becomes {OLD}"
                 dropped = f"metrics from step {self.start.step} on are dropped"
                 _say(f"as it starts, {LAST} {fate}, {dropped}")
         elif requested is not None:
             _say(f"no checkpoint in {self.folder} yet, training from the start")
-        elif last.exists():
-            _say(
-                f"starting a new run in {self.folder}; the {LAST} there is kept as {OLD} "
-                "(to resume that run instead, add --ckpt_path last)"
-            )
 
     @rank_zero_only
     def after_fit(self) -> None:
@@ -128,7 +131,7 @@ class Cli(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         """Add our loggers, callbacks and plugin to the Trainer's settings."""
         settings = self._get(self.config_init, "trainer")
-        kwargs["plugins"] = outputs.plugins(settings.plugins, settings.strategy)
+        kwargs["plugins"] = outputs.plugins(settings.plugins, settings.strategy, self.folder)
         fits = self.subcommand == "fit" and not settings.fast_dev_run
         kwargs["logger"] = outputs.loggers(settings.logger, self.folder, fits, self.start)
         if fits and settings.enable_checkpointing is not False:
@@ -141,6 +144,8 @@ class Cli(LightningCLI):
             kwargs |= {"callbacks": chosen, "enable_checkpointing": checkpoints}
         elif fits:
             kwargs["callbacks"] = [NoCheckpoint(), *outputs.as_list(settings.callbacks)]
+        if fits:
+            kwargs["callbacks"].insert(0, SetAside(self.folder, self.aside))
         trainer = super().instantiate_trainer(**kwargs)
         resume_only_as_told(trainer)
         return trainer

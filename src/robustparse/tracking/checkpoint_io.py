@@ -12,13 +12,21 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 from robustparse.errors import reason
 from robustparse.files import writing
 from robustparse.models.checkpoint import load_plain
+from robustparse.tracking.earlier import list_file
 
 
 class VerifiedCheckpointIO(TorchCheckpointIO):
     """Lightning's checkpoint files, written so that a kill or a full disk leaves the old one.
 
     Reading never unpickles more than tensors and plain data.
+
+    Args:
+        folder: of a run, which lists the checkpoints that it has written there.
     """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__()
+        self.folder = folder
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None
@@ -30,6 +38,8 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
             RuntimeError: the checkpoint holds more than tensors and plain data.
         """
         path = Path(path)
+        if self.folder is not None:
+            list_file(self.folder, path)
         # One name, not a random one: what a killed process left is overwritten by the next.
         aside = path.with_name(f".{path.name}.part")
         content = io.BytesIO()

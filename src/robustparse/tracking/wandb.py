@@ -68,6 +68,7 @@ class WandbLogger(Logger):
         self._resumed = False
         self._run: Any = None
         self._id: str | None = None
+        self._id_file: Path | None = None
         self._failures, self._warned = 0, False
 
     def begin(
@@ -107,6 +108,7 @@ class WandbLogger(Logger):
         folder.mkdir(parents=True, exist_ok=True)
         self._id = self._choose_id(folder / ID_FILE)
         run = self._open(folder, self._id)
+        self._id_file = folder / ID_FILE
         # W&B's own axis counts calls; an asterisk may stop at a slash.
         run.define_metric(STEP)
         for names in ("*", "clean/*", "robust/*"):
@@ -114,11 +116,20 @@ class WandbLogger(Logger):
         self._resumed, self._run = True, run
 
     def _choose_id(self, path: Path) -> str:
+        if self._id is not None:
+            return self._id
         if self._resumed and path.is_file() and (known := path.read_text().strip()):
             return known
-        chosen = secrets.token_hex(4)
-        write_text(path, chosen + "\n")
-        return chosen
+        return secrets.token_hex(4)
+
+    def _keep_id(self) -> None:
+        """Write the id for a run that resumes this one, once something is logged.
+
+        Before, training has not started, and the file is that of an earlier run.
+        """
+        if self._id_file is not None:
+            write_text(self._id_file, f"{self._id}\n")
+            self._id_file = None
 
     def _open(self, folder: Path, run_id: str) -> Any:
         import wandb
@@ -142,7 +153,12 @@ class WandbLogger(Logger):
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log metrics."""
         place = {} if step is None else {STEP: step}
-        self._attempt("logging", lambda: self.experiment.log({**metrics, **place}))
+
+        def add() -> None:
+            self.experiment.log({**metrics, **place})
+            self._keep_id()
+
+        self._attempt("logging", add)
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
@@ -163,6 +179,7 @@ class WandbLogger(Logger):
             self.experiment.define_metric(best, step_metric=STEP, summary="max")
             if media := example_media(record, step):
                 self.experiment.log({**media, STEP: step})
+            self._keep_id()
 
         self._attempt("logging media", add)
 

@@ -15,10 +15,9 @@ from robustparse.files import write_text
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger
+from robustparse.tracking.earlier import BEST, EARLIER
 from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import LastCheckpoint
-
-BEST = "best.ckpt"
 
 
 class ConfigFile(SaveConfigCallback):
@@ -49,6 +48,12 @@ class Start:
 
     path: Path
     step: int
+
+    def within(self, folder: Path) -> bool:
+        """Whether it belongs to the run in a folder; that of an earlier one is set aside there."""
+        inside = folder.resolve()
+        name = self.path.resolve()
+        return inside in name.parents and name.relative_to(inside).parts[0] != EARLIER
 
     def elsewhere(self, folder: Path) -> bool:
         """Whether it is another place than where the last run in a folder was left.
@@ -95,8 +100,9 @@ def loggers(requested: Any, folder: Path, fits: bool, start: Start | None) -> li
     """
     chosen = [] if requested in (None, True, False) else as_list(requested)
     chosen += [CsvLogger(str(folder))] if fits else []
-    resumed = start is not None or not fits
-    before = start.step if fits and start is not None else None
+    continued = start is not None and start.within(folder)
+    resumed = continued or not fits
+    before = start.step if fits and start is not None and continued else None
     elsewhere = fits and start is not None and start.elsewhere(folder)
     for logger in chosen:
         if hasattr(logger, "begin"):
@@ -150,7 +156,7 @@ def left_by(trainer: pl.Trainer, folder: Path) -> str:
     return text
 
 
-def plugins(requested: Any, strategy: Any) -> list[Any]:
+def plugins(requested: Any, strategy: Any, folder: Path) -> list[Any]:
     """Return the requested plugins, and checkpoints that are written whole and never unpickled.
 
     Raises:
@@ -167,7 +173,7 @@ def plugins(requested: Any, strategy: Any) -> list[Any]:
             key=f"trainer.{setting}",
             remedy="leave it out",
         )
-    return [*chosen, VerifiedCheckpointIO()]
+    return [*chosen, VerifiedCheckpointIO(folder)]
 
 
 def as_list(value: Any) -> list[Any]:
