@@ -87,8 +87,8 @@ def test_a_new_run_cannot_be_resumed_from_the_one_before(
     main(afresh)
     first = (tmp_path / "run" / "last.ckpt").read_bytes()
     main(afresh)
-    assert "last.ckpt.old" in capsys.readouterr().err
-    assert (tmp_path / "run" / "last.ckpt.old").read_bytes() == first
+    assert "earlier/1" in capsys.readouterr().err
+    assert (tmp_path / "run" / "earlier" / "1" / "last.ckpt").read_bytes() == first
     assert len(metrics(tmp_path / "run")) == 1 + 3 * 2
 
 
@@ -99,7 +99,7 @@ def test_a_run_that_goes_back_loses_what_came_after(
     config, run = write_config(tmp_path / "run.yaml", schedule="constant"), tmp_path / "run"
     examples = run / "adversarial_examples"
     main(fit(config, run, "--trainer.max_steps", "4"))
-    (run / "last.ckpt").rename(tmp_path / "at4.ckpt")
+    (run / "last.ckpt").rename(run / "at4.ckpt")
     examples.mkdir()
     for step in (2, 6):
         (examples / f"step_{step:08}.html").touch()
@@ -108,11 +108,12 @@ def test_a_run_that_goes_back_loses_what_came_after(
         (tmp_path / "other" / name).rename(run / name)
     afresh = (run / "last.ckpt").read_bytes()
     capsys.readouterr()
-    back = ["--trainer.max_steps", "8", "--ckpt_path", str(tmp_path / "at4.ckpt")]
+    back = ["--trainer.max_steps", "8", "--ckpt_path", str(run / "at4.ckpt")]
     main([*fit(config, run)[:-2], *back])
     assert "metrics from step 4 on are dropped" in capsys.readouterr().err
     assert (run / "last.ckpt.old").read_bytes() == afresh
     main([*fit(config, tmp_path / "whole")[:-2], *back])
+    (run / "at4.ckpt").unlink()
     assert differences(run, tmp_path / "whole") == ["metrics.csv"]
     rows, others = metrics(run), metrics(tmp_path / "whole")
     assert [row for row in rows[1:] if int(row[0]) >= 4] == others[1:]
@@ -125,9 +126,10 @@ def test_the_run_before_can_be_resumed(tmp_path: Path, capsys: pytest.CaptureFix
     for folder in (run, tmp_path / "whole"):
         main(fit(config, folder, "--trainer.max_steps", "4"))
     old = run / "last.ckpt.old"
-    (run / "last.ckpt").rename(old)
-    kept = old.read_bytes()
+    kept = (run / "last.ckpt").read_bytes()
+    (run / "last.ckpt").unlink()
     main(fit(config, run, "--trainer.max_steps", "2", "--model.init_args.seed", "3"))
+    old.write_bytes(kept)
     capsys.readouterr()
     main([*fit(config, run)[:-2], "--trainer.max_steps", "8", "--ckpt_path", str(old)])
     assert "last.ckpt is given up, metrics from step 4 on are dropped" in capsys.readouterr().err

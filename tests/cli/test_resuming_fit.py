@@ -54,14 +54,14 @@ def test_killed_before_its_first_checkpoint_it_is_resumed(
         main([*fit(config, run, *rare)[:5], "--ckpt_path", str(start), *rare, "--trust", "faults"])
     assert steps(run) == step
     if name == "start.ckpt":
-        assert (run / "last.ckpt.old").read_bytes() == foreign
+        assert (run / "earlier" / "1" / "last.ckpt").read_bytes() == foreign
     main(fit(write_config(tmp_path / "run.yaml", **settings), run, *rare))
+    shutil.rmtree(run / "earlier", ignore_errors=True)
     assert differences(run, other / "whole") == ["metrics.csv"]
     ends = [[row for row in metrics(f)[1:] if int(row[0]) >= step] for f in (run, other / "whole")]
     assert ends[0] == ends[1] != []
-    assert metrics(run)[1 : -len(ends[0])] == [
-        row for row in metrics(other / "foreign")[1:] if int(row[0]) < step
-    ]
+    kept = [row for row in metrics(other / "foreign")[1:] if int(row[0]) < step]
+    assert metrics(run)[1 : -len(ends[0])] == ([] if name == "start.ckpt" else kept)
 
 
 def test_a_refused_run_changes_nothing(
@@ -104,10 +104,12 @@ def test_without_checkpoints_another_run_is_put_aside_too(
     for further in ([], ["--ckpt_path", str(tmp_path / "copy.ckpt")]):
         shutil.copy(run / "last.ckpt", tmp_path / "copy.ckpt")
         main([*afresh, *none, "--trainer.max_steps", "4", *further])
-        assert "last.ckpt.old" in capsys.readouterr().err
-        assert (run / "last.ckpt.old").read_bytes() == held
+        assert "earlier/1" in capsys.readouterr().err
+        assert (run / "earlier" / "1" / "last.ckpt").read_bytes() == held
         assert not (run / "last.ckpt").exists()
-        shutil.copy(run / "last.ckpt.old", run / "last.ckpt")
+        shutil.rmtree(run / "earlier")
+        shutil.copy(tmp_path / "copy.ckpt", run / "last.ckpt")
+    shutil.copy(tmp_path / "copy.ckpt", run / "last.ckpt.old")
     main([*afresh, *none, "--trainer.max_steps", "4", "--ckpt_path", str(run / "last.ckpt.old")])
     assert (run / "last.ckpt.old").read_bytes() == held
     assert not (run / "last.ckpt").exists()

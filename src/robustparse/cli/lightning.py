@@ -33,9 +33,7 @@ from robustparse.tracking.last import FILE as LAST
 from robustparse.tracking.last import OLD, LastCheckpoint, NoCheckpoint
 
 DEFAULT_FOLDER = "runs"
-# The options of `fit` that hold keys and values.
-MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite", "optimizer")
-MAPPINGS += ("lr_scheduler",)
+MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
 # What numbers the processes of a run, and its machines; the first of them has zeros only. Lightning
 # reads these, too: one with another number writes nothing.
 RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
