@@ -108,6 +108,41 @@ def reason(error: BaseException, most: int = 120) -> str:
     return said or type(error).__name__
 
 
+@contextmanager
+def dataset_calls(
+    source: str | PathLike[str], *, key: str | None = None, remedy: str | None = None
+) -> Iterator[None]:
+    """Report every error of the ``datasets`` library as a mistake in its input.
+
+    Only calls of the library and the conversion of its rows belong within. It raises what Arrow,
+    pandas, fsspec and the hub's client raise, and KeyError or AttributeError for damaged files.
+
+    Args:
+        source: the file, the folder or the name of the dataset.
+        key: the option or setting that names it.
+        remedy: what the user can do; by default it follows from the error.
+
+    Raises:
+        InputError: the library raised anything; an `InputError` is left as it is.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:  # "An error occurred while generating the dataset"
+            cause = cause.__cause__
+        said = reason(cause, 200)
+        if isinstance(cause, LookupError | AttributeError | TypeError) and str(cause):
+            said = f"{type(cause).__name__}: {said}"
+        if remedy is None and isinstance(error, ConnectionError):
+            remedy = "check its name and the network, or name a file or folder instead"
+        raise InputError(
+            f"`datasets` cannot read it ({said})", path=source, key=key, remedy=remedy
+        ) from error
+
+
 def optional_library(name: str, key: str, remedy: str) -> Any:
     """Import a library that is not among the requirements.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.errors import InputError, reason
+from robustparse.errors import InputError, dataset_calls, reason
 from robustparse.files import decode_json, plain_name, read_bytes, read_text
 from robustparse.types import ColumnName, Layout, Row, TableKind
 
@@ -207,28 +207,24 @@ def _parquet(path: Path) -> Table:
     from pyarrow import parquet
 
     content = read_bytes(path)
-    try:
+    with dataset_calls(path):
         data = datasets.Dataset(parquet.read_table(io.BytesIO(content)))
-    except Exception as error:  # a damaged file may raise anything
-        raise InputError(f"not a Parquet file ({reason(error)})", path=path) from None
-    return _named_rows(path, data)
+        return _named_rows(path, data)
 
 
 def _dataset(path: Path) -> Table:
     import datasets  # which takes seconds
 
-    try:
+    with dataset_calls(path):
         if str(path).startswith(HUB):
             name, _, split = str(path).removeprefix(HUB).rpartition(":")
             data = datasets.load_dataset(name, split=split)
         else:
             data = datasets.load_from_disk(str(path))
-    except Exception as error:  # of any library that `datasets` reads files with
-        raise InputError(f"not a dataset ({reason(error)})", path=path) from None
-    if not isinstance(data, datasets.Dataset):
-        splits = ", ".join(data)
-        raise InputError(f"holds the splits {splits}", path=path, remedy=f"name one: {path}/SPLIT")
-    return _named_rows(path, data)
+        if not isinstance(data, datasets.Dataset):
+            found, remedy = f"holds the splits {', '.join(data)}", f"name one: {path}/SPLIT"
+            raise InputError(found, path=path, remedy=remedy)
+        return _named_rows(path, data)
 
 
 def _named_rows(path: Path, data: Any) -> Table:
