@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from robustparse import __version__
+from robustparse.cli.common.streams import standard_output
 from robustparse.errors import InputError, ProcessDiedError
 from robustparse.trust import trusted_code_may_not_exit
 
@@ -59,29 +60,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     On Ctrl-C it exits with 130.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(_usage())
-        sys.exit(0)
-    if arguments[0] == "--version":
-        print(f"robustparse {__version__}")
-        sys.exit(0)
-    command, rest = arguments[0], arguments[1:]
-    try:
-        with trusted_code_may_not_exit():
-            _run(command, rest)
-    except (InputError, ProcessDiedError) as error:
-        print(f"robustparse: {error}", file=sys.stderr)
-        sys.exit(2)
-    except (KeyboardInterrupt, SystemExit) as end:
-        # Lightning's trainer makes a failure of it, without a word.
-        if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):
-            raise
-        print(f"robustparse: interrupted{RESUMES.get(command, '')}", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+    command = arguments[0] if arguments else "--help"
+    with standard_output() as output:
+        try:
+            with output.checked(), trusted_code_may_not_exit():
+                _run(command, arguments[1:])
+        except (InputError, ProcessDiedError) as error:
+            print(f"robustparse: {error}", file=sys.stderr)
+            sys.exit(2)
+        except (KeyboardInterrupt, SystemExit) as end:
+            # Lightning's trainer makes a failure of it, without a word.
+            if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):
+                raise
+            print(f"robustparse: interrupted{RESUMES.get(command, '')}", file=sys.stderr)
+            sys.exit(INTERRUPTED)
 
 
 def _run(command: str, arguments: list[str]) -> None:
-    if command == "annotate":
+    if command in ("-h", "--help"):
+        print(_usage())
+        sys.exit(0)
+    elif command == "--version":
+        print(f"robustparse {__version__}")
+        sys.exit(0)
+    elif command == "annotate":
         from robustparse.cli.annotate import command as annotate
 
         annotate(arguments)

@@ -4,7 +4,6 @@ Raw text and treebanks are read, answered and written piece by piece, so that me
 with them; a table is read as a whole. The other sentences of a piece change no answer.
 """
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +12,12 @@ from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 from robustparse.api.inputs import Paths, as_list
 from robustparse.api.sources import Checkpoints, known_to
 from robustparse.api.tables import terminal
+from robustparse.cli.common.streams import Stream, standard_output
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.given import examples_of
 from robustparse.data.tables import is_dataset
@@ -32,7 +32,6 @@ from robustparse.types import Example, Sentence
 
 STANDARD = "-"  # input or output
 RAW = "txt"
-READER_GONE = 141  # the exit status of a program that SIGPIPE ends
 PIECE = 1 << 20  # bytes of raw text or of a treebank that are read at once
 ROWS = 10_000  # of a table that are answered at once
 
@@ -80,9 +79,11 @@ def predict(
     warned: set[str] = set()
     count = 0
 
-    def answered(pieces: Iterable[list[Example]]) -> Iterator[Written]:
+    def answered(pieces: Iterable[list[Example]], file: object) -> Iterator[Written]:
         nonlocal count
         for examples in pieces:
+            if isinstance(file, Stream):
+                file.check()  # further answers would reach nobody
             warnings = victim.model.warnings(examples, name, gold=False)
             for warning in chain(warnings, victim.task.not_written(examples, name)):
                 if warning not in warned:
@@ -91,7 +92,7 @@ def predict(
             yield from _answered(victim, examples)
             count += len(examples)
 
-    with _standard_output() if out == STANDARD else written(Path(out)) as file:
+    with standard_output() if out == STANDARD else written(Path(out)) as file:
         if is_dataset(data) or (ending != RAW and not victim.task.multiline):
             pieces = _rows(data, name, ending, victim, max_length, columns)
         else:
@@ -99,30 +100,9 @@ def predict(
                 found = "are named, and only those of tables have names"
                 raise InputError(found, path=name, key="--columns", remedy="leave them out")
             pieces = _texts(data, name, ending, victim, max_length)
-        file.writelines(victim.task.file(answered(pieces)))
+        file.writelines(victim.task.file(answered(pieces, file)))
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
-
-
-@contextmanager
-def _standard_output() -> Iterator[TextIO]:
-    """Give standard output; where its reader has gone the command ends without a message.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    try:
-        yield sys.stdout
-        sys.stdout.flush()
-    except OSError as error:
-        # Otherwise Python would try once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            sys.exit(READER_GONE)
-        found = f"cannot be written ({error.strerror})"
-        raise InputError(
-            found, path="standard output", remedy="make room, or name a file"
-        ) from None
 
 
 def _rows(
