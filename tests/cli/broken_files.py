@@ -75,7 +75,7 @@ def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
         "encoder": "robustparse.models.LSTMEncoder",
         "arguments": "no_such_argument",
         "vocabulary": "vocabulary: holds",
-        "numbers": "'int' object",
+        "numbers": "vocabulary: words: not a list of texts",
         "small": "its weights do not fit",
         "folder": "no such checkpoint",
         "missing": "no such checkpoint",

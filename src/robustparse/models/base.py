@@ -26,6 +26,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_seed
 from robustparse.lightning import batches_done, loader_states, start_accumulation
 from robustparse.metrics import PunctuationPolicy
+from robustparse.models.bounds import making_from
 from robustparse.models.checkpoint import (
     KEY,
     check_same_class,
@@ -95,24 +96,28 @@ class Model(pl.LightningModule, ABC):
         Raises:
             InputError: neither is given, or the checkpoint does not fit or holds NaN.
         """
-        start = None if init_from is None else read_checkpoint(init_from, "init_from")
-        if start is not None:
+        if init_from is not None:
+            start = read_checkpoint(init_from, "init_from")
             check_same_class(self, str(init_from), start)
-            vocabulary = Vocabulary.from_lists(start[KEY]["vocabulary"])
-            self.encoder.restore(held_arguments(start, "encoder"))
-        if vocabulary is None:
+            with making_from(init_from, start["state_dict"]):
+                self.encoder.restore(held_arguments(start, "encoder"))
+                self._make(Vocabulary.from_lists(start[KEY]["vocabulary"]))
+            fill_weights(self, str(init_from), start)
+        elif vocabulary is not None:
+            self._make(vocabulary)
+        else:
             raise InputError(
                 "neither a vocabulary nor a checkpoint is given",
                 key=type(self).__name__,
                 remedy="pass vocabulary=Vocabulary.from_examples(examples), or init_from=PATH",
             )
+
+    def _make(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             self.encoder.build(vocabulary)
             self.build(vocabulary)
-        if start is not None:
-            fill_weights(self, str(init_from), start)
 
     # What a model is made of
 

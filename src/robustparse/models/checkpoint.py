@@ -19,6 +19,7 @@ import torch
 from robustparse import __version__, trust
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, reason
+from robustparse.models.bounds import TRAIN_AGAIN, check_plain, check_weights
 from robustparse.models.encoders.base import Encoder
 
 FORMAT = 2
@@ -168,7 +169,7 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
             "not a readable checkpoint (truncated, damaged, or holding more than tensors and plain "
             f"data, which is never executed): {_refusal(error)}",
             path=path,
-            remedy="take another checkpoint or train the model again",
+            remedy=TRAIN_AGAIN,
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
         raise InputError("a checkpoint, but not one that robustparse wrote", path=path)
@@ -182,6 +183,15 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
     parts = (described.get("model"), described.get("vocabulary"), content.get("state_dict"))
     if not all(isinstance(part, dict) for part in parts):
         raise InputError("the checkpoint is incomplete", path=path, remedy="train the model again")
+    size = path.stat().st_size
+    check_plain(described, path, KEY, _plain_size(path))
+    for name, values in described["vocabulary"].items():
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise InputError("not a list of texts", path=path, key=f"vocabulary: {name}")
+    check_weights(content["state_dict"], path, size)
+    for name in ("global_step", "epoch"):
+        if type(number := content.get(name, 0)) is not int or number < 0:
+            raise InputError(f"must be >= 0, got {number!r:.40}", path=path, key=name)
     return content
 
 
@@ -194,11 +204,21 @@ def load_plain(path: Path, map_location: Any = "cpu") -> Any:
         Exception: of any kind, where the file is no such archive, damaged or hostile.
     """
     with zipfile.ZipFile(path) as archive:
+        # What torch writes is not compressed, so that a file holds no more than its size.
+        packed = sum(member.file_size for member in archive.infolist())
+        if packed > path.stat().st_size:
+            raise zipfile.BadZipFile(f"its members claim {packed} bytes, more than the file has")
         if (damaged := archive.testzip()) is not None:
             raise zipfile.BadZipFile(f"the checksum of {damaged} does not hold")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with the file is raised
         return torch.load(path, map_location=map_location, weights_only=True)
+
+
+def _plain_size(path: Path) -> int:
+    """Return the bytes of a checkpoint that are not the values of tensors."""
+    with zipfile.ZipFile(path) as archive:
+        return sum(one.file_size for one in archive.infolist() if one.filename.endswith(".pkl"))
 
 
 def _refusal(error: Exception) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.base import Model
+from robustparse.models.bounds import making_from
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
 
 # Commands, which name no kind of model, take the name from here.
@@ -26,10 +27,12 @@ def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = No
     """
     content = read_checkpoint(path)
     try:
-        vocabulary = Vocabulary.from_lists(content[KEY]["vocabulary"])
-        model: object = instantiate(content[KEY]["model"], vocabulary=vocabulary, init_from=None)
-    except (InputError, TypeError) as error:
-        raise InputError(str(error), path=path) from error
+        with making_from(path, content["state_dict"]):
+            vocabulary = Vocabulary.from_lists(content[KEY]["vocabulary"])
+            spec = content[KEY]["model"]
+            model: object = instantiate(spec, vocabulary=vocabulary, init_from=None)
+    except InputError as error:
+        raise error if error.path == str(path) else InputError(str(error), path=path) from error
     if not isinstance(model, Model):
         raise InputError(f"{content[KEY]['model']['class_path']!r} is no model", path=path)
     if decoder is not None:

@@ -110,7 +110,7 @@ def standard_output() -> Iterator[Stream]:
         return
     before = sys.stdout, sys.stderr
     output, errors = Stream(sys.stdout), Stream(sys.stderr)
-    sys.stdout, sys.stderr = output, errors  # type: ignore[assignment]
+    sys.stdout, sys.stderr = output, errors
     try:
         yield output
     finally:
