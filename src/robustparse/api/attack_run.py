@@ -4,6 +4,7 @@ New processes of this machine, or those that a launcher has started, open all by
 process writes. The files are the same for any number.
 """
 
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -185,5 +186,6 @@ def _worker(run: AttackRun, trusted: list[str], ranks: Ranks) -> None:
     checked([part for name in trusted for part in (trust.OPTION, name)])
     attack = run.recipe.attack()
     attack.seed = run.seed
+    logging.getLogger("robustparse").setLevel(logging.ERROR)  # the first process has said it
     source, data = run.loaded(attack, ranks.rank.local_rank, run.devices)
     ranks.follow(source, data.examples)

@@ -133,9 +133,7 @@ def choose(
     is_raw = form.raw and len(cells) > 3 and columns is None
     if is_raw and all(map(_holds_slots, table.rows[1:])):
         if not _holds_slots(table.rows[0]) and form.is_header(table, known):
-            tell(
-                f"{table.path}: line {table.rows[0][0]} is taken for a header ({', '.join(cells)})"
-            )
+            _tell_header(table, cells)
             table = with_names(table)
         return _rows(table, _by_position(table, form), form, positional=True)
     if _names_columns(table, cells, columns, known, form):
@@ -144,11 +142,10 @@ def choose(
     if columns is not None and list(columns) not in _default_names(form):
         raise _no_header(table, columns)
     if len(cells) > 1 and form.is_header(table, known):
-        names = ", ".join(cells)
         if len(cells) not in form.widths:
-            found = f"a header of unknown names ({names})"
+            found = f"a header of unknown names ({', '.join(cells)})"
             raise InputError(found, path=table.path, line=table.rows[0][0], remedy=NAME_THEM)
-        tell(f"{table.path}: line {table.rows[0][0]} is taken for a header ({names})")
+        _tell_header(table, cells)
         table = with_names(table)
     return _rows(table, _by_position(table, form), form, positional=True)
 
@@ -172,6 +169,10 @@ def is_label_header(table: Table, known: Known) -> bool:
     counts.update(others)
     rare = sum(count == 1 for count in counts.values())
     return counts.total() >= _ENOUGH and rare <= _RARE * counts.total()
+
+
+def _tell_header(table: Table, cells: Sequence[str]) -> None:
+    tell(f"{table.path}: line {table.rows[0][0]} is taken for a header ({', '.join(cells)})")
 
 
 @cache

@@ -23,7 +23,10 @@ def _is_header(table: Table, known: Known) -> bool:
 
     Nearly all forms of a corpus differ, so that a form that no other row has means nothing.
     """
-    form = 1 if len(table.rows[0][1]) < 4 else 2
+    cells = [label_text(cell) for cell in table.rows[0][1].values()]
+    if len(cells) > 3 and set('{":}') & {*cells[3]}:  # slots that are damaged
+        return False
+    form = 2 if len(cells) > 3 else 1
     first, *others = (label_text(values.get(form)).split() for _, values in table.rows)
     return len(first) == 1 and bool(others) and all(len(form) > 1 for form in others)
 
