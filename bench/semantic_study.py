@@ -95,7 +95,8 @@ def copies(row: Row, options: argparse.Namespace) -> list[Path]:
             data = options.raw / row.corpus / "train.tsv"
             command = ["augment", "--task", "semantic", "--data", str(data), "--out", str(path)]
             drawn = ["--fraction", str(FRACTION), "--seed", str(seed)]
-            run([*command, *drawn, "--operations", json.dumps([operation(name, options)])])
+            operations = ["--operations", json.dumps([operation(name, options)])]
+            run([*command, *drawn, *operations, "--trust", "commands"])
         made.append(path)
     return made
 

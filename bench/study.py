@@ -148,7 +148,8 @@ def attack_command(row: Row, inputs: Inputs, gamma: float | None = None) -> list
     path = row.folder / f"recipes{percent(gamma)}" / f"{row.attack}.yaml"
     make_folder(path.parent)
     write_text(path, yaml.safe_dump(recipe_of(row, inputs, gamma), sort_keys=False))
-    return ["attack", "--attack", str(path), "--checkpoint", *map(str, row.checkpoints)]
+    trusted = ["--trust", "commands"]  # such as link-parser
+    return ["attack", "--attack", str(path), *trusted, "--checkpoint", *map(str, row.checkpoints)]
 
 
 def sentences_of(study: Study, inputs: Inputs) -> list[str]:

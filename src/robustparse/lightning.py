@@ -47,7 +47,7 @@ def resume_only_as_told(trainer: pl.Trainer) -> None:
     def as_told(state_fn: Any, ckpt_path: Any, **_: bool) -> Any:
         return ckpt_path
 
-    connector._parse_ckpt_path = as_told  # type: ignore[method-assign]
+    connector._parse_ckpt_path = as_told  # type: ignore[method-assign, assignment]
 
 
 def restore_callback_metrics(trainer: pl.Trainer, metrics: Mapping[str, Tensor]) -> None:

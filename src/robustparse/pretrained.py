@@ -42,8 +42,10 @@ _KINDS: dict[Kind | Literal["encoder"], tuple[Any, str]] = {
     "encoder": (AutoModel, ENCODER),
 }
 # Keys of a model's settings that name code, and those that name an implementation of some layers.
-_CODE = ("auto_map", "custom_pipelines", "kernel_config", "quantization_config")
-_CODE += ("trust_remote_code", "use_kernels")
+_CODE = (
+    *("auto_map", "custom_pipelines", "kernel_config", "quantization_config"),
+    *("trust_remote_code", "use_kernels"),
+)
 _IMPLEMENTATION = re.compile(r"_*(attn|experts)_implementation(_internal)?")
 _TOKENIZER_FILES = "tokenizer.json or vocab.txt next to config.json"
 

@@ -74,15 +74,13 @@ def trust(names: Iterable[str]) -> None:
         # jsonargparse could be told by a configuration to import whatever it likes.
         is_module = all(part.isidentifier() for part in parts) and root != "jsonargparse"
         is_program = name == COMMANDS or (bool(name) and shutil.which(name) is not None)
-        if is_program:
-            _programs.add(name)
-            # A program's name does not also allow a file of the current folder.
-            is_module = is_module and name != COMMANDS and PathFinder.find_spec(root) is not None
-        if is_module:
-            _trusted.add(name)
-        elif not is_program:
+        if not (is_module or is_program):
             found = f"{name!r} is neither the name of a module nor of a program that is installed"
             raise InputError(found, key=OPTION, expected=f"my_package, a program or {COMMANDS}")
+        _programs.add(name)
+        # The name of a program does not also allow a file of the current folder.
+        if is_module and not (is_program and PathFinder.find_spec(root) is None):
+            _trusted.add(name)
     if _trusted and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that no file there takes a library's place
 
@@ -142,16 +140,16 @@ def allowed_class(class_path: str) -> type:
 
     Raises:
         ImportError, AttributeError: there is none of this name.
-        TypeError: it is no class, or one that comes from a module that is not trusted.
+        InputError: it is a function, or a class of a module that is not trusted.
     """
     module, _, name = class_path.rpartition(".")
     kind: object = getattr(import_module(module), name)
     if not isinstance(kind, type):
-        raise TypeError("it is not a class")
+        raise InputError(f"{class_path} is not a class; functions are never named")
     defined = f"{kind.__module__}.{kind.__qualname__}"
     ours = defined.startswith(f"{PACKAGE}.")
     if not (ours or _is_trusted(defined) or class_path in _listed().values()):
-        raise TypeError(f"it is {defined}, which is not trusted")
+        raise InputError(f"{class_path} is {defined}, which is not trusted")
     return kind
 
 

@@ -54,7 +54,7 @@ def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch
         grammar["init_args"] = {"command": str(program)}
         return constrained("GrammarErrors", json.dumps({"checker": grammar})) + "live: 2\n"
 
-    fails = attack_by(made, tmp_path, recipe())
+    fails = attack_by(made, tmp_path, recipe(), "--trust", "commands")
     with monkeypatch.context() as patch:
         if "sleep" in end:
             patch.setattr(grammar_module, "threading", SimpleNamespace(Thread=Impatient))
@@ -67,7 +67,7 @@ def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch
     main(fails)  # the checker is well again
     whole = tmp_path / "whole"
     whole.mkdir()
-    main(attack_by(made, whole, recipe()))
+    main(attack_by(made, whole, recipe(), "--trust", "commands"))
     for name in ("examples.jsonl", "adversarial.conllu"):
         assert (tmp_path / "out" / name).read_bytes() == (whole / "out" / name).read_bytes()
 

@@ -223,7 +223,8 @@ def test_an_extra_that_is_not_installed(
         monkeypatch.setattr(errors, "import_module", missing)
     else:
         monkeypatch.setitem(sys.modules, library, None)
-    error = mistake(capsys, *attack_by(made, tmp_path, constrained(name, settings)))
+    trusted = ("--trust", "java")
+    error = mistake(capsys, *attack_by(made, tmp_path, constrained(name, settings), *trusted))
     needed = '"robustparse[similarity]"' if name == "SentenceSimilarity" else library
     assert f"run `pip install {needed}" in error
 
