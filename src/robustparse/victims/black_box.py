@@ -32,9 +32,9 @@ class BlackBox(ABC):
     """Fulfils `attacks.Victim` with one method, `answer`.
 
     Answers are a `DependencyTree` of a text's words each or, from a classifier, a label or the pair
-    of a label and the probabilities of all labels, whose sum is 1. The label must be a most probable
-    one, and decides where several are. Answers must follow from the text: a run that was stopped
-    asks again.
+    of a label and the probabilities of all labels, whose sum is 1. No other label may be more
+    probable; among equals it decides. Answers must follow from the text: a run that was stopped asks
+    again.
 
     Args:
         task: of the answers, or its name.
