@@ -33,8 +33,8 @@ class BlackBox(ABC):
 
     Answers are a `DependencyTree` of a text's words each or, from a classifier, a label or the pair
     of a label and the probabilities of all labels, whose sum is 1. No other label may be more
-    probable; among equals it decides. Answers must follow from the text: a run that was stopped asks
-    again.
+    probable; among equals it decides. Answers must follow from the text: a run that was stopped
+    asks again.
 
     Args:
         task: of the answers, or its name.
