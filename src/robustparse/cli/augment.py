@@ -184,13 +184,13 @@ class _Perturbed:
         self.operations = [one.name for one in operations]
         self._examples = new = file.read(task)
         wanted, made = len(new), list[Copy]()
-        for warning in task.not_written(new, file.name):
-            print(f"robustparse: {warning}", file=sys.stderr)
         while new:
             made += perturbed(task, operations, new, file.seed, tries=TRIES)
             missing = wanted - len(made) if keep == "changed" else 0
             new = self._further(missing)
             self._examples = sorted([*self._examples, *new], key=lambda example: example.id)
+        for warning in task.not_written(self._examples, file.name):
+            print(f"robustparse: {warning}", file=sys.stderr)
         kept = self._similar(made)
         self._kept = {copy.example.id: copy.example for copy in kept}
         counts = Counter(copy.operation for copy in made)
