@@ -116,7 +116,7 @@ def test_trained_on_named_columns_and_copies_it_predicts_in_the_files_format(mad
     where = ["--config", str(run), "--ckpt_path", str(tmp_path / "out/last.ckpt"), *short[2:]]
     for name in ("validate", "test"):
         main([name, *where])
-    out = ["--out", f"{tmp_path}/out/predictions.jsonl", *columns]
+    out = ["--out", f"{tmp_path}/out/predictions.jsonl"]  # the checkpoint knows the columns
     last = ["--checkpoint", f"{tmp_path}/out/last.ckpt", "--data", f"{tmp_path}/test.jsonl"]
     main(["predict", *last, *out])
     written = (tmp_path / "out/predictions.jsonl").read_text()

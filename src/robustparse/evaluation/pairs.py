@@ -22,7 +22,7 @@ import numpy as np
 
 from robustparse.attacks.victim import LexicalVictim
 from robustparse.data.columns import label_text, with_names
-from robustparse.data.tables import read_table
+from robustparse.data.tables import ENDINGS, read_table
 from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim, gold_losses, one_model, predictions
 from robustparse.evaluation.rows import PerturbedAnswers
@@ -30,8 +30,6 @@ from robustparse.metrics import percent
 from robustparse.models.base import Model
 from robustparse.tasks.task import PAIR_COLUMNS, Task
 from robustparse.types import Example, Sentence
-
-_ENDINGS = (".tsv", ".csv", ".jsonl", ".parquet")
 
 Words = tuple[str, ...]
 
@@ -76,7 +74,7 @@ class PairScores:
 def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[PerturbedPair]]:
     """Read every table of a folder, by the names of the operations.
 
-    JSON is read by lines only: ``augment`` writes its summaries into ``.json`` files.
+    The summaries that ``augment`` writes next to them are left out.
 
     Raises:
         InputError: there is none, or names the file and the line of what is no row.
@@ -85,7 +83,8 @@ def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[Pertu
     expected = "a folder with a file OPERATION.tsv for each operation"
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, expected=expected)
-    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _ENDINGS)
+    paths = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in ENDINGS]
+    paths = [path for path in paths if not _is_summary(path)]
     if not paths:
         raise InputError("holds no .tsv file", path=folder, expected=expected)
     pairs: dict[str, list[PerturbedPair]] = {}
@@ -95,6 +94,12 @@ def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[Pertu
             raise InputError(found, path=path, expected="one for each operation")
         pairs[path.stem] = _read(path, task)
     return pairs
+
+
+def _is_summary(path: Path) -> bool:
+    others = (path.with_suffix(ending) for ending in ENDINGS if ending != ".json")
+    beside = path.suffix == ".json" and any(other.exists() for other in others)
+    return beside or path.name.endswith(".summary.json")
 
 
 def _read(path: Path, task: Task) -> list[PerturbedPair]:
