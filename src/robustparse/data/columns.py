@@ -177,8 +177,10 @@ def _tell_header(table: Table, cells: Sequence[str]) -> None:
 
 @cache
 def tell(message: str) -> None:
-    """Warn of what a file is taken for, once."""
-    log.warning("%s", message)
+    """Warn of what a file is taken for, once, in the first process of a training."""
+    from pytorch_lightning.utilities import rank_zero_only  # which takes seconds
+
+    rank_zero_only(log.warning)("%s", message)
 
 
 def _last_cells(table: Table) -> list[str]:
@@ -212,7 +214,7 @@ def _names_columns(
     lowered = {cell.lower() for cell in cells}
     texts = any(name in lowered for name in form.texts)
     texts = texts or any(lowered.issuperset(pair) for pair in form.pairs)
-    labels = any(name in lowered for name in form.labels)
+    labels = len(cells) > 1 and any(name in lowered for name in form.labels)
     remembered = known.columns is not None and set(known.columns[:-1]) <= set(cells)
     if (texts and labels) or not (texts or labels or remembered):
         return texts
@@ -298,7 +300,7 @@ def _other_width(
 def _no_header(table: Table, columns: Sequence[str]) -> InputError:
     line, first = table.rows[0]
     shown = "\t".join(map(str, first.values()))
-    missing = next(name for name in columns if name not in first.values())
+    missing = next((name for name in columns if name not in first.values()), columns[0])
     return InputError(
         f"no column {missing!r} in {shown[:60]!r}",
         path=table.path,
