@@ -6,7 +6,7 @@ a table has them, then usual names, then positions: text and label, or premise, 
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -331,7 +331,7 @@ def _by_name(
         texts, label = tuple(columns[:-1]), columns[-1]
     else:
         texts = _text_columns(names, known, form)
-        label = _label_column(table, names, texts, known, form) or form.labels[0]
+        label = _label_column(table, names, texts, known, form)
     needed = (*texts, label) if labelled else texts
     for line, values in table.rows:
         for name in needed:
@@ -360,20 +360,25 @@ def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str
 
 def _label_column(
     table: Table, names: Sequence[str], texts: Sequence[str], known: Known, form: Format
-) -> str | None:
-    """Return the name of the labels: the usual one, or of the only column that could hold them."""
-    if known.columns and known.columns[-1] in names:
-        return known.columns[-1]
+) -> str:
+    """Return the name of the labels: that of the model's data next to their texts, the usual one,
+    or of the only column that could hold them. There may be none of this name.
+    """
+    missing = form.labels[0]
+    if known.columns and texts == tuple(known.columns[:-1]):
+        missing = known.columns[-1]
+    if missing in names:
+        return missing
     spelt = {name.lower(): name for name in reversed(names)}
     for usual in form.labels:
         if usual in spelt:
             return spelt[usual]
     if form.raw:
-        return None
+        return missing
     others = [name for name in names if name not in texts]
     possible = [name for name in others if _could_be_labels(table, name, known)]
     if len(possible) != 1:
-        return None
+        return missing
     tell(f"{table.path}: the column {possible[0]!r} is taken for the labels")
     return possible[0]
 
@@ -405,9 +410,3 @@ def _no_column(
         remedy=f"name the columns of {columns} with --columns, such as '{such}' "
         "(data.init_args.columns of a configuration)",
     )
-
-
-def each_label(table: Table) -> Iterator[str]:
-    """Yield what may be labels in a table without names, the first row's apart."""
-    for _, values in table.rows[1:]:
-        yield label_text(next(reversed(values.values())))
