@@ -146,7 +146,7 @@ class SearchRun:
             outcome = yield from self._admission.rebuilt(self.problem, outcome)
         self.outcome, self.closing = outcome, True
         if self._reported:
-            self.attacked = (yield Predict(outcome[None])) if outcome.any() else self.clean
+            self.attacked = yield Predict(outcome[None])
             self.verdict = self._judged(outcome[None], self.attacked)
 
     def _searched(self, clean: Answer) -> Waiting:
