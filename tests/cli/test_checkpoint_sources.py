@@ -38,7 +38,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", OTHER_READERS)
-@pytest.mark.parametrize("trusted", [[], ["--trust", "pytorch_lightning"]])
+@pytest.mark.parametrize("trusted", [[], ["--trust", "pytorch_lightning,lightning_fabric"]])
 def test_other_readers_are_refused(
     name: str, trusted: list[str], config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,8 +49,9 @@ def test_other_readers_are_refused(
     with pytest.raises(SystemExit, match="2"):
         main(["fit", "--config", str(config), *trusted])
     error = capsys.readouterr().err
-    assert "Traceback" not in error
-    assert ("trainer.strategy" if name == "of a strategy" else "trainer.plugins") in error
+    assert "CheckpointIO" in error
+    if trusted:
+        assert ("trainer.strategy" if name == "of a strategy" else "trainer.plugins") in error
 
 
 @pytest.mark.parametrize("content", ["pickled", "a checkpoint"])
@@ -69,7 +70,7 @@ def test_a_job_of_slurm_resumes_from_nothing_else(
         monkeypatch.setenv(f"SLURM_{name}", value)
     monkeypatch.setenv("SLURM_LOCALID", "0")
     monkeypatch.setenv("SLURM_NODEID", "0")
-    main(["fit", "--config", str(config), "--trainer.plugins", "LightningEnvironment"])
+    main(["fit", "--config", str(config)])
     assert not Path("pwned").exists()
     assert path.read_bytes() == held
     assert torch.load("runs/last.ckpt", weights_only=True)["global_step"] == 1

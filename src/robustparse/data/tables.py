@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from robustparse.data.dataset_card import check_card
 from robustparse.errors import InputError, dataset_calls, reason
 from robustparse.files import decode_json, plain_name, read_bytes, read_text
 from robustparse.types import ColumnName, Layout, Row, TableKind
@@ -218,6 +219,7 @@ def _dataset(path: Path) -> Table:
     with dataset_calls(path):
         if str(path).startswith(HUB):
             name, _, split = str(path).removeprefix(HUB).rpartition(":")
+            check_card(Path(name))
             data = datasets.load_dataset(name, split=split)
         else:
             data = datasets.load_from_disk(str(path))
