@@ -2,10 +2,12 @@
 
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (
     BertTokenizer,
@@ -162,3 +164,34 @@ def _with(node: Any, old: Any, new: Any) -> Any:
     if node is old:
         return new
     return {k: _with(v, old, new) for k, v in node.items()} if isinstance(node, dict) else node
+
+
+@pytest.mark.parametrize("name", ["T5", "Bart", "GPT2", "CLIPText"])
+def test_networks_of_untested_types_work_or_are_refused(
+    name: str, tmp_path: Path, vocabulary: Any
+) -> None:
+    """A T5 needs words for its decoder, too; a GPT-2 reads vectors of pieces like a BERT."""
+    folder = save_bert(tmp_path, layers=1)
+    size = json.loads((folder / "config.json").read_text())["vocab_size"]
+    sizes: dict[str, Any] = {
+        "T5": {"d_model": 16, "d_ff": 16, "d_kv": 8, "num_layers": 1, "num_heads": 2},
+        "Bart": {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1}
+        | {f"{part}_{what}": 16 for part in ("encoder", "decoder") for what in ("ffn_dim",)}
+        | {f"{part}_attention_heads": 2 for part in ("encoder", "decoder")},
+        "GPT2": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 24},
+        "CLIPText": {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+        | {"num_attention_heads": 2, "max_position_embeddings": 24},
+    }[name]
+    config = getattr(transformers, f"{name}Config")(vocab_size=size, **sizes)
+    kind = getattr(transformers, f"{name}Model")
+    kind(config).save_pretrained(folder)
+    with pytest.raises(InputError) as error:
+        TransformerEncoder(str(folder), mix=1).build(vocabulary)
+    assert error.value.key == f"pretrained encoder {folder}"
+    encoder = TransformerEncoder(str(folder), mix=1, untested=True)
+    if name == "GPT2":
+        encoder.build(vocabulary)
+        return
+    with pytest.raises(InputError) as error:
+        encoder.build(vocabulary)
+    assert error.value.key == f"pretrained encoder {folder}"
