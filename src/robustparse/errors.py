@@ -1,5 +1,6 @@
 """What commands answer with one message and no traceback, and checks that end so."""
 
+import errno
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -141,6 +142,32 @@ def dataset_calls(
         raise InputError(
             f"`datasets` cannot read it ({said})", path=source, key=key, remedy=remedy
         ) from error
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE)
+
+
+def machine_limit(error: BaseException) -> InputError | None:
+    """Return what the machine refused, such as memory, room on a disk, or a file; else None.
+
+    Args:
+        error: that ended a command.
+    """
+    said = reason(error, 200)
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        lacks = True
+    else:
+        lacks = isinstance(error, RuntimeError) and "can't allocate memory" in said
+    if lacks:
+        remedy = "make batches smaller, or use a machine with more memory"
+        return InputError(f"the memory of this machine is not enough ({said})", remedy=remedy)
+    if isinstance(error, RuntimeError) and said.startswith("could not create a primitive"):
+        found = "the processor of this machine cannot compute a layer so"
+        return InputError(found, key="precision", remedy="use 32-true")
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in _NO_ROOM):
+        path = None if error.filename is None else str(error.filename)
+        return InputError(f"cannot be used ({error.strerror or said})", path=path)
+    return None
 
 
 def optional_library(name: str, key: str, remedy: str) -> Any:

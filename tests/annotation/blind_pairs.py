@@ -20,7 +20,7 @@ Answers = Callable[[int, str], tuple[str, str]]
 
 def rows(path: Path) -> list[dict[str, str]]:
     """Of an annotator's file, by column."""
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
 
 
 def exported(

@@ -7,6 +7,7 @@ from blind_pairs import PAIRS, exported, rows, text, write
 
 from robustparse.annotation.questionnaire import COLUMNS, export, read_key
 from robustparse.errors import InputError
+from robustparse.evaluation.lines import Pair
 
 BY_ID = {pair.id: pair for pair in PAIRS}
 
@@ -126,3 +127,15 @@ def test_a_key_gives_every_annotator_every_sentence_once(tmp_path, change, named
     with pytest.raises(InputError) as error:
         read_key(path)
     assert (error.value.path, error.value.key) == (str(path), named)
+
+
+def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path):
+    starts = ["=", "+", "-", "@", "\uff1d", "=1+1"]
+    words = [(start, "naïve", "soup") for start in starts]
+    pairs = [Pair(n, one, (*one[:2], "word"), True, one) for n, one in enumerate(words)]
+    (path,) = export(pairs, tmp_path / "pairs.csv", tmp_path / "key.json", 1, 0, None)
+    assert path.read_bytes().startswith("\ufeff".encode())
+    cells = [cell for row in rows(path) for cell in row.values()]
+    assert not [cell for cell in cells if cell.startswith(tuple(starts))]
+    shown = sorted(row["premise"] for row in rows(path))
+    assert shown == sorted(f"'{text(one)}" for one in words)

@@ -72,6 +72,17 @@ def test_the_order_of_rows_and_a_mark_before_them_do_not_matter(tmp_path):
     assert score(key, files) == expected
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
+def test_what_spreadsheets_save_is_read(delimiter, mark, ends, tmp_path):
+    key, files = exported(tmp_path)
+    for path in files:
+        answer(path, first, delimiter)
+        path.write_bytes(mark + path.read_bytes().replace(b"\r\n", ends))
+    assert score(key, files)["more_fluent"]["answers"] == {"original": 96.875, "same": 3.125}
+
+
 @pytest.mark.parametrize(
     ("column", "value", "found", "expected"),
     [

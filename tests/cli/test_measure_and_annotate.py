@@ -103,7 +103,7 @@ def test_mistakes_of_measure(folder, tmp_path, capsys):
 
 
 def filled(path: Path, fluent: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, rows[0])
     writer.writeheader()

@@ -28,6 +28,8 @@ QUESTIONS = {
 }
 COLUMNS = (ITEM, "A", "B", *QUESTIONS)
 ORIGINAL, ADVERSARIAL = "original", "adversarial"
+_MARK = "\ufeff"  # without it a spreadsheet reads CSV in the code page of its system
+_FORMULAS = (*"=+-@", *"＝＋－＠", "\t", "\r")  # noqa: RUF001
 _EXPORT = "export the pairs again"
 
 
@@ -120,7 +122,9 @@ def _code(pairs: Sequence[Pair], annotators: int, seed: int) -> str:
 
 
 def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
+    """Return a file that spreadsheets open as it is: its encoding is marked, no cell a formula."""
     text = io.StringIO(newline="")
+    text.write(_MARK)
     writer = csv.writer(text, lineterminator="\n")
     premises = any(pair.context for pair, _ in rows.values())
     writer.writerow([ITEM, PREMISE, *COLUMNS[1:]] if premises else COLUMNS)
@@ -128,8 +132,13 @@ def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
         sides = [" ".join(pair.before), " ".join(pair.after)]
         shown = [" ".join(pair.context)] if premises else []
         shown += sides if side == "A" else sides[::-1]
-        writer.writerow([name, *shown, *("" for _ in QUESTIONS)])
+        writer.writerow([name, *map(_as_text, shown), *("" for _ in QUESTIONS)])
     return text.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """Return a cell with an apostrophe before what a spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.startswith(_FORMULAS) else cell
 
 
 def read_key(path: Path) -> dict[str, Item]:

@@ -38,6 +38,9 @@ MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
 # reads these, too: one with another number writes nothing.
 RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
 
+# Strategies that copy the objects of a run into other processes, which are never whole copies.
+_PROCESS_STARTS = ("spawn", "fork", "notebook")
+
 
 class Cli(LightningCLI):
     """Links the data's vocabulary to the model, and gives every run its defaults.
@@ -205,6 +208,13 @@ def _check(config: Any) -> None:
                 key=f"trainer.{name}",
                 remedy="without validation: trainer.limit_val_batches 0" if "val" in name else None,
             )
+    if any(start in str(config.trainer.strategy) for start in _PROCESS_STARTS):
+        raise InputError(
+            f"got {config.trainer.strategy}",
+            key="trainer.strategy",
+            expected="a strategy that starts each process as the command itself",
+            remedy="use ddp",
+        )
     if config.get("lr_scheduler") and not config.get("optimizer"):
         raise InputError(
             "belongs to an --optimizer of Lightning's command line, and there is none",

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 from robustparse import __version__
 from robustparse.cli.common.streams import standard_output
-from robustparse.errors import InputError, ProcessDiedError
+from robustparse.errors import InputError, ProcessDiedError, machine_limit
 from robustparse.trust import trusted_code_may_not_exit
 
 LIGHTNING = {
@@ -67,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 _run(command, arguments[1:])
         except (InputError, ProcessDiedError) as error:
             print(f"robustparse: {error}", file=sys.stderr)
+            sys.exit(2)
+        except Exception as error:
+            if (limit := machine_limit(error)) is None:
+                raise
+            print(f"robustparse: {limit}", file=sys.stderr)
             sys.exit(2)
         except (KeyboardInterrupt, SystemExit) as end:
             # Lightning's trainer makes a failure of it, without a word.

@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
 from typing import Any, NamedTuple
 
 from jsonargparse import ArgumentParser
@@ -14,7 +16,7 @@ from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-define
 )
 
 from robustparse import trust
-from robustparse.errors import InputError
+from robustparse.errors import InputError, reason
 
 # What jsonargparse says of every union of types, in addition to what is wrong.
 _HEADINGS = ("Does not validate", "Subtypes:", "Errors:", "Given value type:", "Subclass types")
@@ -183,27 +185,73 @@ def files_of(arguments: Sequence[str]) -> str | None:
 def mistake_in(error: BaseException) -> InputError | None:
     """Return what the user did wrong, where an exception comes of that; None where it is our fault.
 
-    jsonargparse wraps what constructors raise, and Lightning checks some settings only when a run
-    has begun.
+    jsonargparse wraps what constructors raise, and Lightning and torch check some settings only
+    when a run has begun.
     """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, InputError):
             return cause
-        # A class that was named may need a library that is not there.
+        # A class that was named may need a library that is not installed.
         missing = isinstance(cause, ModuleNotFoundError) and cause is not error
         if missing or isinstance(cause, MisconfigurationException):
-            return InputError(" ".join(str(cause).split()))
+            return InputError(reason(cause, _LONGEST_REASON))
         cause = cause.__cause__
-    by_lightning = isinstance(error, RuntimeError | ValueError | ModuleNotFoundError)
-    if by_lightning and _raised_by_lightning(error):
-        return InputError(" ".join(str(error).split()), key="trainer")
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    modules = [str(frame.f_globals.get("__name__", "")) for frame in frames]
+    for frame, module in zip(frames, modules, strict=True):
+        restores = frame.f_code.co_name.startswith(("restore", "resume"))
+        if restores and module.endswith(".connectors.checkpoint_connector"):
+            return InputError(
+                f"does not hold the state of such a run ({type(error).__name__}: {reason(error)})",
+                path=frame.f_locals["self"].trainer.ckpt_path,
+                remedy="take another checkpoint, or start from its weights with "
+                "--model.init_args.init_from",
+            )
+    if modules and modules[-1].startswith("jsonargparse.") and isinstance(error, ValueError):
+        return refused(str(error))
+    made = _made(frames, modules)
+    if made is not None and isinstance(error, _errors_of(made)):
+        return _cannot_be_used(made.__name__, error)
+    for library, key in _SETTINGS.items():
+        if modules and modules[-1].startswith(library) and isinstance(error, _FOREIGN):
+            return _cannot_be_used(key, error)
     return None
 
 
-def _raised_by_lightning(error: BaseException) -> bool:
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    name = "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
-    return name.startswith("pytorch_lightning.")
+_LONGEST_REASON = 400
+# What the environment of a program refuses, and what a library says of its arguments.
+_REFUSED = (ImportError, OSError, RuntimeError)
+_FOREIGN = (*_REFUSED, ValueError, TypeError, ArithmeticError, LookupError, AssertionError)
+# Whose errors are about which settings: none of their code runs unless these ask for it.
+_SETTINGS = {
+    "torch.optim.": "optimizer, lr_scheduler",
+    "pytorch_lightning.": "trainer",
+    "lightning_fabric.": "trainer",
+}
+
+
+def _made(frames: Sequence[FrameType], modules: Sequence[str]) -> type | None:
+    """Return the class whose constructor, called for a configuration, raised an error."""
+    last = max(
+        (i for i, name in enumerate(modules) if name.startswith("jsonargparse.")), default=-1
+    )
+    for frame in frames[last + 1 :] if last >= 0 else ():
+        if frame.f_code.co_name in ("__init__", "__new__", "__post_init__"):
+            made = frame.f_locals.get("self", frame.f_locals.get("cls"))
+            return made if isinstance(made, type) else type(made)
+    return None
+
+
+def _errors_of(made: type) -> tuple[type[Exception], ...]:
+    """Return the errors of a class that are not faults in its code."""
+    return _FOREIGN if made.__module__.startswith(tuple(_SETTINGS)) else _REFUSED
+
+
+def _cannot_be_used(key: str, error: BaseException) -> InputError:
+    """Name a setting or class and what its library says; say how to get what is missing."""
+    remedy = None
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        remedy = f"run `pip install {error.name.partition('.')[0]}`, or leave the setting out"
+    path = str(error.filename) if isinstance(error, OSError) and error.filename else None
+    return InputError(reason(error, _LONGEST_REASON), path=path, key=key, remedy=remedy)

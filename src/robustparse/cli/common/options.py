@@ -93,7 +93,7 @@ def _parsed(
 def _instantiated(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
     try:
         arguments: dict[str, Any] = parser.instantiate(options).as_dict()
-    except ValueError as error:
+    except Exception as error:
         if mistake := mistake_in(error):
             raise mistake from error
         raise

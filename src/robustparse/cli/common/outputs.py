@@ -84,7 +84,8 @@ def resolve_checkpoint(command: str, requested: str | None, folder: Path) -> Sta
     if command == "fit" and requested == "last" and not path.exists():
         return None
     content = read_checkpoint(path)
-    if command == "fit" and not {"loops", "optimizer_states", "lr_schedulers"} <= set(content):
+    states = {"loops", "optimizer_states", "lr_schedulers"} <= set(content)
+    if command == "fit" and not (states and content["optimizer_states"]):
         raise InputError(
             "holds only weights, no optimizer to resume with",
             path=path,
