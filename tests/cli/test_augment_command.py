@@ -303,6 +303,42 @@ def test_others_are_drawn_in_place_of_those_without_a_copy(tmp_path, capsys):
     assert summary(out)["n_examples"] == 5
 
 
+def test_what_is_seldom_changed_is_told_and_nothing_is_not_written(tmp_path, capsys):
+    data, out = tmp_path / "texts.tsv", tmp_path / "copies.tsv"
+    data.write_text("ab .\ta\nab cd\ta\n" + "it is so .\tb\n" * 8)
+    options = ["augment", "--data", str(data), "--out", str(out), "--task", "classification"]
+    for operations, seldom in [
+        ("keyboard_slips", ["keyboard_slips"]),
+        ("keyboard_slips,casing", ["keyboard_slips"]),
+        ("casing", []),
+    ]:
+        main([*options, "--operations", operations, "--keep", "all"])
+        said = capsys.readouterr().err
+        assert [line.split()[1] for line in said.splitlines()] == seldom
+        assert len(out.read_text().splitlines()) == 10
+    out.unlink()
+    assert str(out) in mistake(capsys, *options, "--operations", "keyboard_slips")
+    assert not out.exists()
+    assert not out.with_suffix(".json").exists()
+
+
+def test_the_language_of_forms_is_named(tmp_path, capsys):
+    data, out = tmp_path / "forms.tsv", tmp_path / "copies.tsv"
+    data.write_text("show the job\tjob ( A )\n")
+    options = ["augment", "--data", str(data), "--out", str(out), "--operations", "deletion"]
+    guessed = mistake(capsys, *options, "--task", "semantic")  # without ANS: lambda calculus
+    assert "lambda was guessed" in guessed
+    assert "--language" in guessed
+    for task in ([], ["--task", "semantic"]):
+        main([*options, *task, "--language", "prolog"])
+        assert out.read_text() == "show job\tjob ( A )\n"
+        assert summary(out)["language"] == "prolog"
+    assert "--language" in mistake(capsys, *options, "--task", "dependency", "--language", "prolog")
+    attack = ["--attack", "pwws", "--checkpoint", "a.ckpt", "--language", "prolog"]
+    assert "--language: is for operations only" in mistake(capsys, *options[:-2], *attack)
+    assert "language: got 'sql'" in mistake(capsys, *options, "--language", "sql")
+
+
 def test_raw_utterances_are_reworded_into_copies_and_pairs(tmp_path, capsys):
     data = tmp_path / "raw.tsv"
     data.write_text(RAW)
