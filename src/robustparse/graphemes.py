@@ -13,8 +13,8 @@ _LETTERS = regex.compile(r"(?:\p{L}[\p{M}\u200c\u200d]*)+")
 
 def graphemes(text: str) -> list[str]:
     """Divide a text into its characters, none of which can be divided."""
-    found: list[str] = _GRAPHEME.findall(text)
-    return found
+    characters: list[str] = _GRAPHEME.findall(text)
+    return characters
 
 
 def is_letters(word: str) -> bool:

@@ -199,7 +199,7 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
     task, first = systems[0]
     scores = [*zip(task.scores, task.sums, strict=True)]
     rows = []
-    for place, (other, folder) in enumerate(zip(systems[1:], folders[1:], strict=True)):
+    for system, (other, folder) in enumerate(zip(systems[1:], folders[1:], strict=True)):
         if other[0].name != task.name or other[1].keys() != first.keys():
             found = f"has the scores {', '.join(other[1])} of the task {other[0].name}"
             expected = f"{', '.join(first)} of the task {task.name}, as {folders[0]} has"
@@ -210,18 +210,18 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
                 remedy = "evaluate the same data, with the same --seed and settings"
                 expected = f"those of {folders[0]}"
                 raise InputError(found, path=folder, expected=expected, remedy=remedy)
-            rows += [(place, measure, *score) for score in scores]
+            rows += [(system, measure, *score) for score in scores]
     tested, percents = [], []
-    for place, measure, _, part in rows:
-        counts, other = first[measure], systems[1 + place][1][measure]
+    for system, measure, _, part in rows:
+        counts, other = first[measure], systems[1 + system][1][measure]
         both = counts.right[part], other.right[part]
         points = paired_bootstrap(_difference, both, counts.counted, seed=0)
         tested.append((points, paired_permutation(*both, seed=0)))
         percents.append(100 * sum(both[0]) / sum(counts.counted))
     adjusted = holm([p for _, p in tested])
     return [
-        Difference(place, measure, score, percent, Tested(*one, value))
-        for (place, measure, score, _), percent, one, value in zip(
+        Difference(system, measure, score, percent, Tested(*pair, value))
+        for (system, measure, score, _), percent, pair, value in zip(
             rows, percents, tested, adjusted, strict=True
         )
     ]
@@ -245,13 +245,13 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
     with as_written(folder / SCORES, "evaluate"):
         task = named(read_json(folder / SCORES, dict, remedy)["task"])
     if not (folder / ANSWERS).exists():
-        found = f"no {ANSWERS}, which has the answers to each row"
-        raise InputError(found, path=folder, remedy="run evaluate again with the same --out")
-    found: dict[str, _RowCounts] = {}
+        missing = f"no {ANSWERS}, which has the answers to each row"
+        raise InputError(missing, path=folder, remedy="run evaluate again with the same --out")
+    measures: dict[str, _RowCounts] = {}
     for path, line, row in read_rows(folder):
         parts = right_parts(task, row, path, line)
         measure = str(row.get("operation", CLEAN))
-        counts = found.setdefault(measure, _RowCounts([], [], {name: [] for name in task.sums}))
+        counts = measures.setdefault(measure, _RowCounts([], [], {name: [] for name in task.sums}))
         with as_written(path, "evaluate", line=line):
             original = row["original"]["tokens"] if "operation" in row else None
             texts = (original, row["tokens"], row.get("context"))
@@ -259,10 +259,10 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
         counts.counted.append(parts["counted"])
         for name, values in counts.right.items():
             values.append(parts[name])
-    for measure, counts in found.items():
+    for measure, counts in measures.items():
         if not any(counts.counted):
             raise InputError(f"nothing was counted in {measure!r}", path=folder)
-    return task, found
+    return task, measures
 
 
 def _check(systems: Sequence[_Counts], folders: Sequence[Path]) -> None:

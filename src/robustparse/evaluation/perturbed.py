@@ -131,8 +131,8 @@ def perturbed_answers(
         new = predictions(victim, [*copies.values()], checked=False)
         answers = {each.id: each for each in (*clean, *new)}
         now = [copies.get(example.id, example) for example in examples]
-        found = [answers[example.id] for example in now]
-        yield Perturbed(operation.name, [*copies.values()], now, found, affected)
+        of_all = [answers[example.id] for example in now]
+        yield Perturbed(operation.name, [*copies.values()], now, of_all, affected)
 
 
 def perturbed_scores(
@@ -155,12 +155,12 @@ def perturbed_scores(
     """
     words = sum(len(task.surface(each)) for each in examples)  # those operations see
     return {
-        one.operation: {
-            **scores_of(task, one.predictions, one.examples, punctuation),
-            "changed_words": percent(one.affected, words),
-            "changed_sentences": percent(len(one.copies), len(examples)),
+        under.operation: {
+            **scores_of(task, under.predictions, under.examples, punctuation),
+            "changed_words": percent(under.affected, words),
+            "changed_sentences": percent(len(under.copies), len(examples)),
         }
-        for one in answered
+        for under in answered
     }
 
 
@@ -173,14 +173,14 @@ def rows_of(
     """Yield the rows of ``perturbed.jsonl``; for arguments see `perturbed_answers`."""
     before = {each.id: each.answer for each in clean}
     losses = _losses_of_rows(victim, examples)
-    for one in answered:
-        copies = _losses_of_rows(victim, one.copies)
-        after = {each.id: each.answer for each in one.predictions}
-        for original, now in zip(examples, one.examples, strict=True):
+    for under in answered:
+        copies = _losses_of_rows(victim, under.copies)
+        after = {each.id: each.answer for each in under.predictions}
+        for original, now in zip(examples, under.examples, strict=True):
             pair = losses.get(now.id), copies.get(now.id, losses.get(now.id))
             both = None if None in pair else (float(pair[0] or 0.0), float(pair[1] or 0.0))
             answers = before[now.id], after[now.id]
-            yield PerturbedAnswers(one.operation, original, now, *answers, both)
+            yield PerturbedAnswers(under.operation, original, now, *answers, both)
 
 
 def _losses_of_rows(victim: AnsweringVictim, examples: Sequence[Example]) -> dict[int, float]:

@@ -80,17 +80,17 @@ def right_parts(task: Task, row: Mapping[str, Any], path: Path, line: int) -> di
         InputError: the row is not as `evaluate` writes it.
     """
     with as_written(path, "evaluate", line=line):
-        found = {name: row["correct"][name] for name in task.sums}
+        right = {name: row["correct"][name] for name in task.sums}
         counted = row["counted"]
-        if any(type(each) is not int or not 0 <= each <= counted for each in found.values()):
-            raise ValueError(f"{found} right parts of {counted}")
-        return {"counted": counted, **found}
+        if any(type(each) is not int or not 0 <= each <= counted for each in right.values()):
+            raise ValueError(f"{right} right parts of {counted}")
+        return {"counted": counted, **right}
 
 
 def _answered(
     task: Task, example: Example, answer: Any, punctuation: PunctuationPolicy
 ) -> dict[str, Any]:
-    found = task.correct(answer, example, task.counted(example.sentence, punctuation))
+    sums = task.correct(answer, example, task.counted(example.sentence, punctuation))
     context = example.sentence.context
     return {
         "row": example.id + 1,
@@ -98,9 +98,9 @@ def _answered(
         "tokens": list(example.sentence.words),
         "gold": task.to_record(example.gold),
         "answer": task.to_record(answer),
-        "right": all(found[name] == found["counted"] for name in task.sums),
-        "counted": found["counted"],
-        "correct": {name: found[name] for name in task.sums},
+        "right": all(sums[name] == sums["counted"] for name in task.sums),
+        "counted": sums["counted"],
+        "correct": {name: sums[name] for name in task.sums},
     }
 
 

@@ -244,11 +244,11 @@ class _Search:
         """Tell whether automorphisms that leave a path as it is map a variable to another one."""
         if not others:
             return False
-        known = [one for one in self.automorphisms if all(one[each] == each for each in path)]
+        known = [each for each in self.automorphisms if all(each[fixed] == fixed for fixed in path)]
         reached, left = {name}, [name]
         while left:
-            each = left.pop()
-            new = {one[each] for one in known} - reached
+            last = left.pop()
+            new = {automorphism[last] for automorphism in known} - reached
             reached |= new
             left += new
         return not reached.isdisjoint(others)
