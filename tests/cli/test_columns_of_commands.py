@@ -76,11 +76,13 @@ def test_a_checkpoint_remembers_columns_for_every_command(made: Path, tmp_path: 
 
 def test_named_columns_win(made: Path, tmp_path: Path) -> None:
     model, data = ["--checkpoint", str(made / "tiny.ckpt")], ["--data", str(made / "texts.jsonl")]
-    for text, label, different in (("text", "stars", 1), ("review", "label", 3)):
+    for text, label, least in (("text", "stars", 1), ("review", "label", 2)):
         out, columns = tmp_path / text, ["--columns", f"[{text}, {label}]"]
         main(["evaluate", *model, *data, *columns, "--out", str(out)])
         rows = [values for _, values in read_table(out / "predictions.jsonl").rows]
-        assert len({row[label] for row in rows}) == different  # "none" is every text, or no text
+        assert (
+            min(len({row[label] for row in rows}), 2) == least
+        )  # all texts are "none", or none is
 
 
 def test_a_csv_file_from_standard_input(
