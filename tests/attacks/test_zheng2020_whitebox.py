@@ -1,10 +1,12 @@
 """Zheng et al. 2020, white box, against traces worked out by hand."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from attack_fakes import GradientVictim, example, right_heads
+from numpy.typing import NDArray
 from sentence_judges import Asked, Judge
 
 from robustparse.attacks.attack import Attack
@@ -75,6 +77,53 @@ def attacked(
     )
     (result,) = attack.run([SENTENCE], victim)
     return result
+
+
+class MeasuredVictim(GradientVictim):
+    """A victim that tells its losses, by text; 0 for other texts."""
+
+    losses: Mapping[str, float] = {}
+
+    def followed(self, words: Any, marks: Any, lengths: Any, *_: Any) -> NDArray[np.float64]:
+        texts = [
+            " ".join(self.names[number] for number in row[:length].tolist())
+            for row, length in zip(words, lengths.tolist(), strict=True)
+        ]
+        return np.array([self.losses.get(text, 0.0) for text in texts])
+
+
+RISING = {
+    # The fox is nearer and lowers the loss; the wolf raises it; the cow, next, raises it again.
+    "fox first": (
+        {"fox": -1.0, "wolf": 1.0, "cow": 2.0},
+        ["dog", "fox", "wolf", "cow"],
+        "the cow saw cats",
+    ),
+    "nothing rises": ({"fox": -1.0, "wolf": 0.0, "cow": -2.0}, None, "the dog saw cats"),
+    "the first rises": (
+        {"fox": 3.0, "wolf": 1.0, "cow": 2.0},
+        ["dog", "fox", "cow", "wolf"],
+        "the fox saw cats",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RISING)
+def test_only_changes_that_raise_the_loss_stay(case: str) -> None:
+    losses, dogs, outcome = RISING[case]
+    victim = MeasuredVictim(GOLD, {}, EMBEDDINGS, GRADIENTS)
+    victim.losses = {f"the {dog} saw cats": loss for dog, loss in losses.items()}
+    victim.losses |= {"the dog saw pets": -1.0, "the dog saw fox": -1.0, "the dog saw hens": -1.0}
+    result = attacked(victim, keep="rising", outcome="last")
+    assert " ".join(result.words) == outcome
+    asked = [text for text, _, _ in victim.passes]
+    if dogs is None:  # all candidates of the words in turn were tried
+        assert {"the fox saw cats", "the dog saw pets", "the dog saw hens"} < {*asked}
+    else:
+        assert asked[: len(dogs)] == [f"the {dog} saw cats" for dog in dogs]
+    with pytest.raises(InputError) as error:
+        attacked(GradientVictim(GOLD, {}, EMBEDDINGS, GRADIENTS), keep="rising")
+    assert error.value.key == "attack"
 
 
 @pytest.fixture
@@ -243,6 +292,7 @@ def test_within_budget_against_its_definition(once: bool) -> None:
         ({"outcome": "first"}, "outcome must be one of best, last"),
         ({"length": "counted"}, "length must be one of words, rooted"),
         ({"loss": "hinge"}, "loss must be one of margin, cross_entropy"),
+        ({"keep": "some"}, "keep must be one of all, rising"),
     ],
 )
 def test_bad_settings(setting: dict, message: str) -> None:

@@ -56,7 +56,7 @@ def check(lines: list[dict[str, Any]], gamma: float) -> None:
 
 @pytest.mark.parametrize("parser", ["tiny", "pointer"])
 def test_sentences_white_box(parser, made, tmp_path):
-    """The recipe names the margin, in place of which the stack-pointer parser has its loss."""
+    """The margin is that of arcs or of pointing steps."""
     summary, lines = attacked(made, tmp_path, "zheng2020_whitebox", parser, "--limit", 12)
     check(lines, 0.15)
     assert summary["attack"] == "zheng2020_whitebox"

@@ -1,6 +1,7 @@
 """The stack-pointer parser against brute force, and what must not depend on how it is run."""
 
 import itertools
+import math
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,7 +14,7 @@ from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.dependency.pointing import Order, PartialTrees, gold_steps
-from robustparse.models.dependency.stack_pointer import StackPointerParser
+from robustparse.models.dependency.stack_pointer import PointerStepper, StackPointerParser
 from robustparse.models.dependency.trees import is_tree
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -290,6 +291,58 @@ def test_words_left_out_of_the_loss():
     pairs = [loss((np.arange(words) == 0) | (np.arange(words) == word)) for word in range(1, words)]
     assert pairs == pytest.approx([parts[0] + part for part in parts[1:]], abs=1e-11)
     assert sum(parts) < whole
+
+
+def decisions(parser: StackPointerParser, example: Example) -> list[tuple[int, float]]:
+    """After the gold steps before: where the parser points, and the gold step's lead, clamped."""
+    batch = batch_of(parser, [example])
+    stepper = PointerStepper(parser, [parser], [parser(batch)], batch.lengths)
+    steps = []
+    for child in gold_steps(example.gold.heads, parser.order)[1].tolist():
+        scores = stepper.scores()[0].tolist()  # log-probabilities, which differ as scores do
+        rivals = [one for at, one in enumerate(scores) if at != child and one > -math.inf]
+        lead = max(scores[child] - max(rivals), -1.0) if rivals else 0.0
+        steps.append((int(np.argmax(scores)), lead))
+        stepper.take(torch.tensor([child]))
+    return steps
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_step_has_a_margin_above_0_where_the_parser_takes_it(order: Order, single_root: bool):
+    parser, wrong = make(order=order, single_root=single_root), 0
+    batch = batch_of(parser)
+    margins = parser._step_margins(parser(batch), batch)
+    for row, example in enumerate(EXAMPLES):
+        expected = decisions(parser, example)
+        children = gold_steps(example.gold.heads, order)[1].tolist()
+        for step, (child, (pointed, _)) in enumerate(zip(children, expected, strict=True)):
+            assert (margins[row, step] > 0) == (pointed == child)
+            wrong += pointed != child
+        loss = parser.margin(parser(batch), batch)[row]
+        assert float(loss) == pytest.approx(-sum(lead for _, lead in expected), abs=1e-9)
+    assert wrong > 3
+
+
+def test_the_gradient_of_the_margin_is_that_of_finite_differences():
+    parser, rng, steep = make(), np.random.default_rng(1), 0
+    batch = batch_of(parser)
+
+    def margins(delta: torch.Tensor) -> torch.Tensor:
+        return parser.margin(parser(batch, delta), batch)
+
+    delta = parser.zero_delta(batch).requires_grad_()
+    (slopes,) = torch.autograd.grad(margins(delta).sum(), delta)
+    for row, unit in itertools.product(*map(range, slopes.shape[:2])):
+        step = torch.zeros_like(slopes)
+        step[row, unit] = torch.from_numpy(1e-6 * rng.normal(size=slopes.shape[2]))
+        with torch.no_grad():
+            rise = float((margins(step) - margins(-step)).sum())
+        slope = float((step * slopes).sum())
+        assert rise / 2 == pytest.approx(slope, abs=1e-11)
+        steep += abs(slope) > 1e-9
+    assert steep > 10
 
 
 @pytest.mark.parametrize("mean", ["probabilities", "logits"])

@@ -215,6 +215,22 @@ class DifferentiableVictim(Victim, Protocol):
 
 
 @runtime_checkable
+class MeasuredVictim(DifferentiableVictim, Protocol):
+    """A victim that also tells the losses whose gradients it gives."""
+
+    def followed(
+        self,
+        words: Ids,
+        marks: Ids,
+        lengths: Ids,
+        gold: Sequence[Any],
+        loss: Loss,
+        among: Sequence[Mask],
+    ) -> Floats:
+        """Return the losses of n texts, `(n,)`; the arguments are those of `gradient`."""
+
+
+@runtime_checkable
 class CharacterVictim(DifferentiableVictim, Protocol):
     """A victim that reads characters, and lets white-box attacks see them too."""
 

@@ -166,6 +166,21 @@ class ModelVictim:
             (gradient,) = torch.autograd.grad(losses.sum(), embedded)
         return tuple(map(_numpy, by_word(model, batch, gradient, embedded.detach())))  # type: ignore[return-value]
 
+    def followed(
+        self,
+        words: Ids,
+        marks: Ids,
+        lengths: Ids,
+        gold: Sequence[Any],
+        loss: str,
+        among: Sequence[NDArray[np.bool_]],
+    ) -> NDArray[np.float64]:
+        """See ``MeasuredVictim.followed``; there is one model only."""
+        model = self._only("losses of")
+        batch = self._batch(0, words, marks, lengths, model.restricted_gold(gold, among))
+        states = model.read(model.embed(batch), batch)
+        return _numpy((model.margin if loss == "margin" else model.loss)(states, batch))
+
     def losses(self, examples: Sequence[Example]) -> NDArray[np.float64]:
         """Return the loss of each example's gold answer, without dropout, ``(examples,)``.
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,14 @@ from robustparse.attacks.search.white_box.gradients import (
     Embeddings,
     WordGradients,
 )
-from robustparse.attacks.victim import CharacterVictim, DifferentiableVictim, Victim
+from robustparse.attacks.victim import (
+    CharacterVictim,
+    DifferentiableVictim,
+    MeasuredVictim,
+    Victim,
+)
 from robustparse.errors import InputError
+from robustparse.types import Floats
 
 
 class GradientPasses:
@@ -54,10 +61,11 @@ class GradientPasses:
                 key="attack",
                 remedy="choose a black-box search or another victim",
             )
-        kinds: dict[tuple[str, bool], list[int]] = defaultdict(list)
+        kinds: dict[tuple[str, bool, bool], list[int]] = defaultdict(list)
         # Requests of one kind share passes, longest sentences first.
         for row in sorted(range(len(requests)), key=lambda row: -len(problems[row])):
-            kinds[requests[row].loss, requests[row].characters].append(row)
+            request = requests[row]
+            kinds[request.loss, request.characters, request.measured].append(row)
         found: dict[int, WordGradients] = {}
         self._embeddings = self._embeddings or Embeddings(victim.vectors)
         for rows in kinds.values():
@@ -86,17 +94,18 @@ def _gradients(
         for problem, request in asked
     ]
     request = asked[0][1]
-    at_words, vectors, norms = victim.gradient(
-        texts.words, texts.marks, texts.lengths, gold, request.loss, among
-    )
+    arguments = (texts.words, texts.marks, texts.lengths, gold, request.loss, among)
+    at_words, vectors, norms = victim.gradient(*arguments)
+    losses = _losses(victim, *arguments) if request.measured else np.full(len(asked), np.nan)
     if wants_gold:
-        at_words = -at_words
+        at_words, losses = -at_words, -losses
     plain = [
         (at_words[row, :size], vectors[row, :size], norms[row, :size], embeddings)
         for row, size in enumerate(texts.lengths.tolist())
     ]
+    values = losses.tolist()
     if not request.characters:
-        return [WordGradients(*one) for one in plain]
+        return [WordGradients(*one, loss=loss) for one, loss in zip(plain, values, strict=True)]
     if not isinstance(victim, CharacterVictim):
         raise InputError(
             f"the search asks for gradients of characters and {type(victim).__name__} gives none",
@@ -106,6 +115,21 @@ def _gradients(
     spell = victim.character_vectors
     characters, spelled = victim.character_gradient(texts.words, at_words)
     return [
-        CharacterGradients(*one, characters[row, : len(one[0])], spelled[row, : len(one[0])], spell)
-        for row, one in enumerate(plain)
+        CharacterGradients(*one, some[: len(one[0])], vectors[: len(one[0])], spell, loss=loss)
+        for one, some, vectors, loss in zip(plain, characters, spelled, values, strict=True)
     ]
+
+
+def _losses(victim: DifferentiableVictim, *arguments: Any) -> Floats:
+    """Return the losses of texts.
+
+    Raises:
+        InputError: the victim does not tell them.
+    """
+    if not isinstance(victim, MeasuredVictim):
+        raise InputError(
+            f"the search asks for losses and {type(victim).__name__} tells none",
+            key="attack",
+            remedy="set `keep: all` of the search, or choose another victim",
+        )
+    return victim.followed(*arguments)

@@ -142,12 +142,14 @@ class Gradient:
         loss: which loss.
         among: the words whose answers enter the loss, `bool (words,)`; None takes all.
         characters: ask for the gradient towards the characters' embeddings too.
+        measured: ask for the loss itself, too.
     """
 
     state: State
     loss: Loss = "margin"
     among: Mask | None = None
     characters: bool = False
+    measured: bool = False
 
 
 @dataclass(eq=False, slots=True)

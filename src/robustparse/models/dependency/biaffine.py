@@ -24,7 +24,7 @@ from robustparse.models.optimization import Optimization
 from robustparse.models.scores import mean_scores, single_precision
 
 EPSILON = 1.0
-"""Below this a lost arc is not pushed down further (Zheng et al. 2020: 1)."""
+"""Below this a lost arc, or pointing step, is not pushed down further (Zheng et al. 2020: 1)."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.beam import JointStepper, beam_search
-from robustparse.models.dependency.biaffine import MLP, Biaffine
+from robustparse.models.dependency.biaffine import EPSILON, MLP, Biaffine
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.dependency.pointing import (
     STEP_COLUMNS,
@@ -186,16 +186,9 @@ class StackPointerParser(DependencyParser):
         Of a word that is to be left out, neither the arc nor the pop adds anything; ROOT's pop adds
         something if no word is left out.
         """
-        gold = batch.gold
-        inputs = self._decoder_inputs(
-            states, *(gold[name] for name in STEP_COLUMNS if name != "children")
-        )
-        inputs = shared_dropout(inputs, self.dropout, self.training)
-        start = tuple(part.to(inputs.dtype) for part in states.start)
-        outputs = lstm_states(self.lstm, inputs, start)  # type: ignore[arg-type]
-        outputs = shared_dropout(outputs, self.dropout, self.training)
-        children, counted = gold["children"], self._counted(batch)
-        rows, steps = counted.nonzero(as_tuple=True)
+        gold, outputs = batch.gold, self._gold_outputs(states, batch)
+        children = gold["children"]
+        rows, steps = self._counted(batch).nonzero(as_tuple=True)
         chosen = children[rows, steps]
         words = (chosen - 1).clamp(min=0)
         popped = chosen == gold["tops"][rows, steps]
@@ -208,8 +201,28 @@ class StackPointerParser(DependencyParser):
         return losses.new_zeros(len(batch)).index_add(0, rows, losses)
 
     def margin(self, states: Encoding, batch: Batch) -> Tensor:
-        """Return the loss: arc scores depend on the steps before, so that no arc has a margin."""
-        return self.loss(states, batch)
+        """Return -F of Zheng et al. 2020, eq. 4, over pointing steps instead of arcs, ``(batch,)``.
+
+        F(x) = sum over the gold steps t of max(s(c_t, t) - max over c != c_t of s(c, t), -eps): by
+        how much the gold child c_t, or the pop, beats the best other one that the word on top may
+        point to after the gold steps before. A step without a rival adds nothing. Steps are those
+        of ``loss``; labels do not count.
+        """
+        margins = self._step_margins(states, batch)
+        counted = self._counted(batch) & (margins < float("inf"))
+        return -margins.clamp(min=-EPSILON).masked_fill(~counted, 0.0).sum(1)
+
+    def _step_margins(self, states: Encoding, batch: Batch) -> Tensor:
+        """Return by how much each gold step beats its best rival, ``(batch, steps)``.
+
+        Infinity where there is no rival.
+        """
+        children = batch.gold["children"].unsqueeze(-1)
+        scores = self._arc_scores(states, self.arc_mlp_h(self._gold_outputs(states, batch)))
+        # [batch, steps, 1 + length]
+        rivals = self._legal(batch, scores.shape[2]).scatter(2, children, False)
+        best = scores.masked_fill(~rivals, float("-inf")).amax(2)
+        return scores.gather(2, children).squeeze(2) - best
 
     def decode(
         self,
@@ -243,6 +256,24 @@ class StackPointerParser(DependencyParser):
         trees, scores = beam_search(stepper, len(lengths), self.beam, steps)
         heads, labels = (torch.stack(parts) for parts in zip(*trees, strict=True))
         return (heads, labels), scores
+
+    def _gold_outputs(self, states: Encoding, batch: Batch) -> Tensor:
+        """Return the decoder's states along the gold steps, ``(batch, steps, hidden)``."""
+        read = [batch.gold[name] for name in STEP_COLUMNS if name != "children"]
+        inputs = shared_dropout(self._decoder_inputs(states, *read), self.dropout, self.training)
+        start = tuple(part.to(inputs.dtype) for part in states.start)
+        outputs = lstm_states(self.lstm, inputs, start)  # type: ignore[arg-type]
+        return shared_dropout(outputs, self.dropout, self.training)
+
+    def _legal(self, batch: Batch, size: int) -> Tensor:
+        """Tell what each gold step could point to instead, ``(batch, steps, size)``."""
+        children = batch.gold["children"]
+        trees = PartialTrees(batch.lengths, size, self.order, self.single_root)
+        legal = []
+        for step in range(children.shape[1]):
+            legal.append(trees.legal())
+            trees.take(children[:, step], torch.zeros_like(batch.lengths))
+        return torch.stack(legal, 1)
 
     def _counted(self, batch: Batch) -> Tensor:
         """Mark the steps in the loss, ``(batch, steps)``: those whose child is a wanted word."""

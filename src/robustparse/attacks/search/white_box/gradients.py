@@ -1,7 +1,8 @@
 """The answer to a request for a gradient: where the loss of a state rises, and how words embed."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -46,12 +47,15 @@ class WordGradients:
         vectors: these embeddings, `float64 (words, dim)`.
         norms: of the gradients, L2, over all pieces of a word, `float64 (words,)`.
         embeddings: of all rows.
+        loss: the loss itself, or minus the loss if the victim is to come nearer to what the goal
+            wants (`Goal.wants_gold`); not a number unless the request asks for it.
     """
 
     at_words: Floats
     vectors: Floats
     norms: Floats
     embeddings: Embeddings
+    loss: float = field(default=math.nan, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

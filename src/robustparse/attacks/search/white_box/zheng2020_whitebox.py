@@ -12,7 +12,9 @@ The paper and its released code differ in these, each an option (in brackets the
 out of its figures; here they stay in.
 """
 
+from collections.abc import Collection, Mapping
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,6 +35,9 @@ from robustparse.attacks.search.white_box.substitutions import NearestWord, Subs
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Indices, Mask
+
+Keep = Literal["all", "rising"]
+"""Which changes of a white-box search stay."""
 
 _ROUNDING = 1e-9  # a difference of two fractions is off by this much at most
 
@@ -60,6 +65,10 @@ class Zheng2020WhiteBox(Search):
         length: what L is: `words` (paper), or `rooted`, one more for ROOT (released code).
         loss: `margin` (equation 4) or `cross_entropy`.
         substitution: what a word is replaced by; by default `NearestWord`.
+        keep: which changes stay: `all` (paper), though a step as long as alpha often lowers the
+            loss that the gradient promised to raise, or `rising`, only those that raise the loss
+            above all before. A change that does not is taken back, and the next nearest candidate,
+            or the next word in turn, is tried.
     """
 
     def __init__(
@@ -75,6 +84,7 @@ class Zheng2020WhiteBox(Search):
         length: Literal["words", "rooted"] = "words",
         loss: Loss = "margin",
         substitution: Substitution | None = None,
+        keep: Keep = "all",
     ) -> None:
         check_gamma(gamma)
         if not 0.0 < drop <= 1.0:
@@ -85,35 +95,84 @@ class Zheng2020WhiteBox(Search):
         check_choice("search: outcome", outcome, get_args(Outcome))
         check_choice("search: length", length, ("words", "rooted"))
         check_choice("search: loss", loss, get_args(Loss))
+        check_choice("search: keep", keep, get_args(Keep))
         self.gamma, self.trials, self.count, self.positions = gamma, trials, count, positions
         self.drop, self.beyond, self.length = drop, beyond, length
         self.outcome: Outcome = outcome
         self.loss: Loss = loss
+        self.keep: Keep = keep
         self.substitution = substitution or NearestWord()
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
-        state, best = problem.start(), clean
+        state, best, kept = problem.start(), clean, _Kept()
         substitutes = deepcopy(self.substitution)
         budget = edit_budget(self.gamma, len(problem) + (self.length == "rooted"))
         kappa, spent = min(budget, problem.most_edits), 0
         while spent < self.trials:
-            request = Gradient(state, self.loss, characters=self.substitution.characters)
-            gradients = (yield request).gradients
+            gradients = (yield self._request(state)).gradients
+            if self.keep == "rising":
+                state, gradients = kept.judged(state, gradients)
             ranked = by_norm(gradients, problem.eligible)
-            if self.beyond == "end":
-                ranked = before_budget(ranked, state, kappa)
-            chosen = within_budget(ranked, state, kappa, once=problem.once)[: self.positions]
-            answer = yield from replaced(problem, state, chosen, gradients, substitutes)
+            answer = None
+            for chosen in self._turns(ranked, state, kappa, problem.once):
+                asking = replaced(problem, state, chosen, gradients, substitutes, kept.refused)
+                if answer := (yield from asking):
+                    break
             if answer is None:
                 break
             state = answer.states[0]
             spent += 1
             if answer.scores[0] > best.scores[0]:
                 best, spent = answer, 0 if self.count == "fruitless" else spent
-            if answer.over or best.scores[0] - clean.scores[0] > self.drop + _ROUNDING:
+            if best.scores[0] - clean.scores[0] > self.drop + _ROUNDING:
                 break
+            if answer.over:
+                spent = self.trials
+        else:
+            if self.keep == "rising":  # the last change has not been judged yet
+                state, _ = kept.judged(state, (yield self._request(state)).gradients)
         return best.states[0] if self.outcome == "best" else state
+
+    def _request(self, state: State) -> Gradient:
+        characters, measured = self.substitution.characters, self.keep == "rising"
+        return Gradient(state, self.loss, characters=characters, measured=measured)
+
+    def _turns(self, ranked: Indices, state: State, kappa: int, once: bool) -> list[Indices]:
+        """Return the words to replace in a trial, and others for where these have no candidate."""
+        if self.keep == "all":
+            if self.beyond == "end":
+                ranked = before_budget(ranked, state, kappa)
+            return [within_budget(ranked, state, kappa, once=once)[: self.positions]]
+        turns = []
+        for words in np.split(ranked, range(self.positions, len(ranked), self.positions)):
+            allowed = within_budget(words, state, kappa, once=once)
+            if self.beyond == "end" and len(allowed) < len(words):
+                break
+            turns.append(allowed)
+        return turns
+
+
+class _Kept:
+    """The state of the highest loss so far.
+
+    Attributes:
+        refused: by position, candidates that did not raise its loss.
+    """
+
+    def __init__(self) -> None:
+        self._highest: tuple[State, WordGradients] | None = None
+        self.refused: dict[int, set[int]] = {}
+
+    def judged(self, state: State, gradients: WordGradients) -> tuple[State, WordGradients]:
+        """Return the state, or the one of the highest loss if its loss is not above that."""
+        highest = self._highest
+        if highest is None or gradients.loss > highest[1].loss + _ROUNDING:
+            self._highest, self.refused = (state, gradients), {}
+            return self._highest
+        for position in np.flatnonzero(state != highest[0]).tolist():
+            self.refused.setdefault(position, set()).add(int(state[position]))
+        return highest
 
 
 def by_norm(gradients: WordGradients, among: Mask) -> Indices:
@@ -147,11 +206,20 @@ def replaced(
     positions: Indices,
     gradients: WordGradients,
     substitutes: Substitution,
+    barred: Mapping[int, Collection[int]] = MappingProxyType({}),
 ) -> Searching[Answer | None]:
     """Yield the verdict on the state with substitutes at the positions, as far as there are any.
 
     Where constraints on sentences admit none of the changes, the next nearest substitutes are
     tried.
+
+    Args:
+        problem: the sentence.
+        state: what is changed.
+        positions: to be replaced.
+        gradients: of the state.
+        substitutes: chooses the candidates.
+        barred: by position, candidates that are not tried.
 
     Returns:
         The answer, about one state; None where nothing can be replaced.
@@ -159,7 +227,7 @@ def replaced(
     if not len(positions):
         return None
     problem = (yield Propose(positions)).problem
-    refused: dict[int, set[int]] = {position: set() for position in positions.tolist()}
+    refused = {position: {*barred.get(position, ())} for position in positions.tolist()}
     while True:
         changed = state.copy()
         for position, barred in refused.items():
