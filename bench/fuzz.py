@@ -10,7 +10,8 @@ gives, so that nothing in it was dropped or taken for something else. Anything e
 change*. Exits with 1 if there is a fault. The first few of a reader are shown with their numbers;
 ``--only READER --first NUMBER --inputs 1`` repeats one.
 
-The readers are those of ``fuzz_readers.py``, ``fuzz_utterances.py`` and ``fuzz_results.py``.
+The readers are those of ``fuzz_readers.py``, ``fuzz_tables.py``, ``fuzz_utterances.py`` and
+``fuzz_results.py``.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from tempfile import TemporaryDirectory
 from fuzz_damage import damaged
 from fuzz_readers import Reader, Value, given_readers
 from fuzz_results import written_readers
+from fuzz_tables import table_readers
 from fuzz_utterances import utterance_readers
 from robustparse.errors import InputError
 
@@ -58,7 +60,8 @@ def main() -> None:
 
 def all_readers(folder: Path) -> dict[str, Reader]:
     """Return the readers by what they read; the good files of some are written into a folder."""
-    return {**given_readers(), **utterance_readers(), **written_readers(folder)}
+    of_files = {**given_readers(), **table_readers(folder / "tables"), **utterance_readers()}
+    return {**of_files, **written_readers(folder)}
 
 
 def fuzz(
