@@ -213,8 +213,8 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
             rows += [(system, measure, *score) for score in scores]
     tested, percents = [], []
     for system, measure, _, part in rows:
-        counts, other = first[measure], systems[1 + system][1][measure]
-        both = counts.right[part], other.right[part]
+        counts = first[measure]
+        both = counts.right[part], systems[1 + system][1][measure].right[part]
         points = paired_bootstrap(_difference, both, counts.counted, seed=0)
         tested.append((points, paired_permutation(*both, seed=0)))
         percents.append(100 * sum(both[0]) / sum(counts.counted))

@@ -121,9 +121,7 @@ class SubstitutionAdversary(CopyingAdversary):
         with trainer.precision_plugin.forward_context():
             found = list(self.attack.search_runs(chosen, ModelVictim([model]), reported=False))
         changed = [
-            replace(
-                example, sentence=replace(example.sentence, words=one.read), block="", row=None
-            )
+            replace(example, sentence=replace(example.sentence, words=one.read), block="", row=None)
             for one in found
             for example in [one.problem.example]
             if one.outcome.any()

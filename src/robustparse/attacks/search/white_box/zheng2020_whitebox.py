@@ -230,8 +230,8 @@ def replaced(
     refused = {position: {*barred.get(position, ())} for position in positions.tolist()}
     while True:
         changed = state.copy()
-        for position, barred in refused.items():
-            choice = substitutes.choose(problem, state, position, gradients, barred)
+        for position, tried in refused.items():
+            choice = substitutes.choose(problem, state, position, gradients, tried)
             changed[position] = choice or state[position]
         if (changed == state).all():
             return None
