@@ -88,12 +88,14 @@ class Attack:
 
     def warnings(self, examples: Sequence[Example], victim: Victim | None = None) -> Iterator[str]:
         """Yield what a user should know of the data, once each: which tags the parts go by, tags
-        that a constraint lists and no word has, features that cannot be compared.
+        that a constraint lists and no word has, features that cannot be compared, settings of the
+        search that make scores say little.
         """
         parts: list[Part] = [self.candidates, *self.constraints]
         warnings = (warning for part in parts for warning in part.warnings(examples))
         yield from dict.fromkeys(warnings)
         yield from feature_warnings(parts, examples, victim)
+        yield from self.search.warnings()
 
     def run(
         self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None

@@ -6,7 +6,7 @@ sentence, so that the scheduler can answer hundreds of searches with one forward
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -308,6 +308,10 @@ class Search(ABC):
     """
 
     asks: bool = True
+
+    def warnings(self) -> Iterator[str]:
+        """Yield settings that make the scores of an attack say little."""
+        yield from ()
 
     @abstractmethod
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:

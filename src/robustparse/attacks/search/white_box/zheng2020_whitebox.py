@@ -12,7 +12,7 @@ The paper and its released code differ in these, each an option (in brackets the
 out of its figures; here they stay in.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -133,6 +133,15 @@ class Zheng2020WhiteBox(Search):
             if self.keep == "rising":  # the last change has not been judged yet
                 state, _ = kept.judged(state, (yield self._request(state)).gradients)
         return best.states[0] if self.outcome == "best" else state
+
+    def warnings(self) -> Iterator[str]:
+        """See `Search.warnings`."""
+        if self.loss == "cross_entropy" and self.keep == "all":
+            yield (
+                "`loss: cross_entropy` with `keep: all`: many changes lower this loss instead of "
+                "raising it, so that the scores are no measure of robustness; set `keep: rising` "
+                "or `loss: margin`"
+            )
 
     def _request(self, state: State) -> Gradient:
         characters, measured = self.substitution.characters, self.keep == "rising"
