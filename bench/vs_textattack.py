@@ -116,7 +116,7 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     write_text(folder / "stopwords.txt", "\n".join(stop_words(texts)) + "\n")
     model = train(read_texts(files[0]), options.seed, options.size, options.arch)
     torch.save(file_of(model), folder / "victim.part")
-    os.replace(folder / "victim.part", folder / "victim.pt")
+    (folder / "victim.part").replace(folder / "victim.pt")
     return folder
 
 

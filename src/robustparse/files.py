@@ -403,7 +403,7 @@ def _replaced(path: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             if target.exists():
                 shutil.copymode(target, aside)
-            os.replace(aside, target)
+            aside.replace(target)
     finally:
         aside.unlink(missing_ok=True)
 

@@ -44,7 +44,7 @@ def resume_only_as_told(trainer: pl.Trainer) -> None:
     """
     connector = trainer._checkpoint_connector
 
-    def as_told(state_fn: Any, ckpt_path: Any, **_: bool) -> Any:
+    def as_told(_state_fn: Any, ckpt_path: Any, **_: bool) -> Any:
         return ckpt_path
 
     connector._parse_ckpt_path = as_told  # type: ignore[method-assign, assignment]

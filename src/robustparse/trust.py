@@ -11,7 +11,6 @@ with it. The command line must allow the program (``--trust apertium``), or all 
 """
 
 import ast
-import os
 import shlex
 import shutil
 import sys
@@ -81,8 +80,8 @@ def trust(names: Iterable[str]) -> None:
         # The name of a program does not also allow a file of the current folder.
         if is_module and not (is_program and PathFinder.find_spec(root) is None):
             _trusted.add(name)
-    if _trusted and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that no file there takes a library's place
+    if _trusted and (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)  # last, so that no file there takes a library's place
 
 
 def trusted() -> list[str]:

@@ -34,7 +34,7 @@ def measure(
     language_model: LanguageModel | None = None,
     vectors: WordVectorCosine | None = None,
     encoder: SentenceSimilarity | None = None,
-    on_texts: Callable[[int, int], None] = lambda done, of: None,
+    on_texts: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> dict[str, Any]:
     """Measure an attack's folder by the models given; write ``quality.json`` and the summary.
 
@@ -78,7 +78,7 @@ def measure(
 def perplexity(
     pairs: Sequence[Pair],
     model: LanguageModel,
-    on_texts: Callable[[int, int], None] = lambda done, of: None,
+    on_texts: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> dict[str, Any]:
     """Compute perplexities before and after; each distinct text is read once."""
     texts = sorted(

@@ -58,7 +58,8 @@ def _named(part: dict[str, Any]) -> Iterator[str]:
     for key, value in part.get("init_args", {}).items():
         if key not in getattr(named, "CACHES", ()) and _is_text(hints.get(key, str)):
             for one in value if isinstance(value, list) else [value]:
-                if isinstance(one, str) and os.path.exists(os.path.expanduser(one)):
+                # Any text may come here, also one that is too long for a name.
+                if isinstance(one, str) and os.path.exists(os.path.expanduser(one)):  # noqa: PTH110, PTH111
                     yield one
 
 

@@ -47,12 +47,12 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
         try:
             with writing(path, remedy="make room and resume with --ckpt_path last"):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with open(aside, "wb") as file:
+                with aside.open("wb") as file:
                     file.write(content.getbuffer())
                     file.flush()
                     os.fsync(file.fileno())
                 _verify(aside)
-                os.replace(aside, path)
+                aside.replace(path)
                 _sync_folder(path.parent)
         finally:
             aside.unlink(missing_ok=True)

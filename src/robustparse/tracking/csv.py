@@ -160,7 +160,7 @@ class MetricsTable:
             write_text(self.path, _as_text(self.rows, header=True))
             self._to_cut, self._length = False, self.path.stat().st_size
         content = _as_text(added, header=not self._length).encode()
-        with open(self.path, "ab", buffering=0) as file:
+        with self.path.open("ab", buffering=0) as file:
             if os.fstat(file.fileno()).st_size > self._length:  # never longer, which would add NULs
                 file.truncate(self._length)
             written = file.write(content)

@@ -105,7 +105,7 @@ def set_aside(folder: Path, files: Sequence[Path]) -> Path:
             _move(folder / name, earlier / _PART / name)
         numbers = [int(path.name) for path in earlier.iterdir() if path.name.isdecimal()]
         target = earlier / str(max(numbers, default=0) + 1)
-        os.rename(earlier / _PART, target)
+        (earlier / _PART).rename(target)
     return target
 
 
@@ -137,7 +137,7 @@ def check_unused(
     """
     moved = {(folder / name).resolve() for name in files}
     for key, text in _texts(settings, ""):
-        path = Path(os.path.realpath(os.path.expanduser(text)))
+        path = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111 - any text is allowed
         if moved & {path, *path.parents}:
             raise InputError(
                 f"{text} belongs to the earlier run in {folder}, whose files a new run moves away",
@@ -156,7 +156,7 @@ def _listed(folder: Path) -> list[str]:
 
 def _move(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    os.rename(source, target)
+    source.rename(target)
 
 
 def _merge(source: Path, target: Path) -> None:
@@ -172,7 +172,7 @@ def _merge(source: Path, target: Path) -> None:
                 remedy="remove one of them",
             )
         else:
-            os.rename(path, moved)
+            path.rename(moved)
     source.rmdir()
 
 

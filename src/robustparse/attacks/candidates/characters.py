@@ -126,12 +126,12 @@ def _insertions(word: Sequence[str], alphabet: str) -> list[str]:
     return ["".join([*word[:at], new, *word[at:]]) for at in places for new in alphabet]
 
 
-def _deletions(word: Sequence[str], alphabet: str) -> list[str]:
+def _deletions(word: Sequence[str], _alphabet: str) -> list[str]:
     places = range(len(word)) if len(word) > 1 else ()
     return ["".join([*word[:at], *word[at + 1 :]]) for at in places]
 
 
-def _swaps(word: Sequence[str], alphabet: str) -> list[str]:
+def _swaps(word: Sequence[str], _alphabet: str) -> list[str]:
     places = range(len(word) - 1)
     return ["".join([*word[:at], word[at + 1], word[at], *word[at + 2 :]]) for at in places]
 

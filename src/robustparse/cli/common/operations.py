@@ -26,7 +26,8 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     kept: list[str] = []
     for name, value, tokens in each_option(arguments):
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
-        if name == "--perturbed" and named and ("/" in str(value) or os.path.isdir(str(value))):
+        is_folder = "/" in str(value) or os.path.isdir(str(value))  # noqa: PTH112 - of any length
+        if name == "--perturbed" and named and is_folder:
             kept += [f"--perturbed_files={value}"]
         else:
             kept += [f"{name}={_classes(name, str(value))}"] if named else tokens

@@ -18,7 +18,7 @@ from robustparse.types import Example, LogicalForm, Row, Sentence
 TWO = "an utterance and its logical form, a tab between them"
 
 
-def _is_header(table: Table, known: Known) -> bool:
+def _is_header(table: Table, _known: Known) -> bool:
     """Tell whether the first row names columns: its form is one token, and all others have more.
 
     Nearly all forms of a corpus differ, so that a form that no other row has means nothing.

@@ -49,7 +49,7 @@ def attack_into(
     examples: Sequence[Example],
     victim: Victim,
     run: dict[str, Any],
-    on_sentence: Callable[[Tally], None] = lambda tally: None,
+    on_sentence: Callable[[Tally], None] = lambda _: None,
 ) -> Summary:
     """Attack examples in this process; see `collect_into`."""
     source = partial(attacked_lines, task, attack, victim)
@@ -63,7 +63,7 @@ def collect_into(
     source: Source,
     examples: Sequence[Example],
     run: dict[str, Any],
-    on_sentence: Callable[[Tally], None] = lambda tally: None,
+    on_sentence: Callable[[Tally], None] = lambda _: None,
 ) -> Summary:
     """Write ``examples.jsonl``, ``summary.json`` and the adversarial sentences of an attack.
 

@@ -127,7 +127,7 @@ class Ranks:
         """
         collected = collect(partial(self.lines, attacked))
         if not self._store.check([_PENDING]):  # the others wait to be told
-            drain(self.lines(attacked, ()), lambda line: None)
+            drain(self.lines(attacked, ()), lambda _: None)
         return collected
 
     def lines(self, attacked: Source, pending: Sequence[Example]) -> Lines:

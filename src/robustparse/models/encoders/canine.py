@@ -159,7 +159,7 @@ def _padded(units: Any, rate: int) -> Any:
     return (-(-units // rate) + 2) * rate
 
 
-def _with_mask_added(attention: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _with_mask_added(_attention: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Turn the mask of local attention into numbers to add to scores, in their precision.
 
     transformers makes them in float32, where 0 times the lowest number of float64 is NaN.

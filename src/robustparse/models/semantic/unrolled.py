@@ -21,7 +21,7 @@ class _Taps(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, weight: Tensor, bias: Tensor, inputs: list[Tensor], shape: tuple[int, int]
+        ctx: Any, _weight: Tensor, bias: Tensor, inputs: list[Tensor], shape: tuple[int, int]
     ) -> Tensor:
         """Return the bias, ``(steps, rows, out)``; ``inputs`` are filled in step after step."""
         ctx.inputs = inputs
