@@ -38,7 +38,13 @@ EVERYWHERE = LEAVES | set(ROOMS)
 # Where a third party may come in: files, or whole folders with a slash.
 THIRD_PARTIES = {
     "pytorch_lightning": (
-        *("lightning.py", "data/datamodule.py", "models/base.py", "models/optimization.py"),
+        *(
+            "lightning.py",
+            "data/columns.py",
+            "data/datamodule.py",
+            "models/base.py",
+            "models/optimization.py",
+        ),
         *("recipes/mistakes.py", "defenses/", "evaluation/", "tracking/", "cli/"),
     ),
     "transformers": (

@@ -131,10 +131,10 @@ def test_online_substitution_trains_on_stems(
     examples: list[Example] = read_forms(raw if block else in_two_columns(raw))
     adversary = SubstitutionAdversary(substitution(table))
     trainer = SimpleNamespace(precision_plugin=pl.plugins.Precision())
-    copies = adversary.copies(trainer, parser, examples, seed=0)
+    copies = sorted(adversary.copies(trainer, parser, examples, seed=0), key=lambda copy: copy.id)
     assert [" ".join(copy.sentence.words) for copy in copies] == (
         ["show everi stream in s0", "which town are here", "which town be near"]
         if len(table) > 1
         else []
     )
-    assert all(copy.gold == examples[copy.id].gold and not copy.block for copy in copies)
+    assert all(copy.gold == examples[copy.id].gold and copy.row is None for copy in copies)

@@ -20,7 +20,7 @@ from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.victim import Victim
 from robustparse.data.reading import Reading
 from robustparse.tasks.semantic import SemanticTask
-from robustparse.types import Example, LogicalForm, Sentence
+from robustparse.types import Example, Layout, LogicalForm, Row, Sentence
 
 GOLD = LogicalForm("( river:t s0 )", "lambda")
 TABLE = {
@@ -60,7 +60,13 @@ class FormVictim(FakeVictim):
 
 
 def example(block: str = "", words: str = "show river in s0") -> Example:
-    return Example(0, Sentence(tuple(words.split())), GOLD, block)
+    return Example(0, Sentence(tuple(words.split())), GOLD, row=raw_row(block) if block else None)
+
+
+def raw_row(line: str) -> Row:
+    """The row of a raw text, an utterance, a form and slots."""
+    layout = Layout("tsv", texts=(1,), label=2, raw=(0, 3))
+    return Row(1, dict(enumerate(line.split("\t"))), layout)
 
 
 def attacked(
@@ -97,7 +103,7 @@ ASKED: dict[str, tuple[Example, bool, set[str]]] = {
 def test_only_states_that_read_otherwise_are_asked_each_once(name: str) -> None:
     one, stems, expected = ASKED[name]
     victim = FormVictim(SemanticTask(stems=stems), wrong="nothing")
-    table = TABLE | WITH_SLOTS if one.block else TABLE
+    table = TABLE | WITH_SLOTS if one.row else TABLE
     result = attacked(one, victim, Slots(), EditBudget(), **table)
     # The original is asked about at the beginning and, as what the search ends with, at the end.
     clean = " ".join(one.sentence.words)
@@ -164,7 +170,7 @@ def test_states_of_raw_texts_are_read_as_the_corpus_is_made() -> None:
     task = SemanticTask()
     for turn in range(60):
         block = lines[turn % 2]
-        one = Example(turn, Sentence(tuple(block.split("\t")[1].split())), GOLD, block)
+        one = Example(turn, Sentence(tuple(block.split("\t")[1].split())), GOLD, row=raw_row(block))
         search = RandomSubstitution(gamma=1.0, trials=1)
         (result,) = Attack(Lexicon(table), search).run([one], FormVictim(task, wrong="nothing"))
         raw = task.reading(one).raw  # type: ignore[attr-defined]

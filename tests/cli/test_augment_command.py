@@ -317,6 +317,7 @@ def test_what_is_seldom_changed_is_told_and_nothing_is_not_written(tmp_path, cap
         assert [line.split()[1] for line in said.splitlines()] == seldom
         assert len(out.read_text().splitlines()) == 10
     out.unlink()
+    out.with_suffix(".json").unlink()
     assert str(out) in mistake(capsys, *options, "--operations", "keyboard_slips")
     assert not out.exists()
     assert not out.with_suffix(".json").exists()
@@ -350,7 +351,7 @@ def test_raw_utterances_are_reworded_into_copies_and_pairs(tmp_path, capsys):
     assert copies[1][0] in ("what job there", "what job are")
     main([*options, "--out", str(tmp_path / "all.tsv"), "--keep", "all"])
     kept = (tmp_path / "all.tsv").read_text().splitlines()
-    assert kept == [*("\t".join(copy) for copy in copies), "job\tjob ( ANS )"]
+    assert kept == [*("\t".join(copy) for copy in copies), "jobs\tjob\tjob ( ANS )\t{}"]
     main([*options, "--out", str(tmp_path / "pairs.tsv"), "--keep", "pairs"])
     pairs = [line.split("\t") for line in (tmp_path / "pairs.tsv").read_text().splitlines()]
     assert [[copy, gold] for copy, _, gold in pairs] == copies

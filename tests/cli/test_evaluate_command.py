@@ -61,8 +61,8 @@ def test_conllx_is_scored_like_conllu_and_written_as_conllx(made, tmp_path):
         out = tmp_path / path.suffix
         main(["evaluate", f"--checkpoint={made / 'tiny.ckpt'}", f"--data={path}", f"--out={out}"])
         reports[path] = json.loads((out / "scores.json").read_text())
-        written = [each.name for each in out.iterdir() if each.name != "scores.json"]
-        assert written == [f"predictions{path.suffix}"]
+        written = {each.name for each in out.iterdir()}
+        assert written == {f"predictions{path.suffix}", "answers.jsonl", "scores.json"}
     assert reports[other] == {**reports[data], "data": str(other)}
     one, two = (tmp_path / f".conll{last}" / f"predictions.conll{last}" for last in "ux")
     assert [each.gold for each in read_treebank(one)] == [each.gold for each in read_treebank(two)]

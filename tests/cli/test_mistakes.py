@@ -80,7 +80,7 @@ OPTIONS = [
     ("evaluate", "--config {made}/test.conllu", "test.conllu"),
     ("evaluate", "--config experiment/sud_biaffine", "did you mean experiment/ud_biaffine?"),
     ("", "evaluate --data sample", "checkpoint"),
-    ("", "nosuch", "unknown command 'nosuch'; the commands are fit"),
+    ("", "nosuch", "unknown command 'nosuch'"),
     ("", "annotate nosuch", "annotate: 'nosuch'; expected export or score"),
     ("fit", "--config missing.yaml", "missing.yaml"),
     ("fit", "--config .", "a folder; expected a file"),

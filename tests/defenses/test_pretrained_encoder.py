@@ -86,7 +86,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
         )
         for problem in (SimpleNamespace(example=one, id=one.id) for one in of_five):
             queries = SimpleNamespace(charged=1)
-            yield SimpleNamespace(problem=problem, outcome=outcome, words=longer, queries=queries)
+            yield SimpleNamespace(problem=problem, outcome=outcome, read=longer, queries=queries)
 
     adversary.attack.search_runs = lengthened
     parser.log = lambda *_, **__: None

@@ -27,6 +27,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_the_summary_has_the_promised_keys(whole):
     summary = json.loads((whole / "summary.json").read_text())
     assert set(summary) == SPEED | {
+        "perturbed_words",
         "task",
         "attack",
         "victims",

@@ -199,7 +199,10 @@ def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
     first = TASK.surface(examples[0])
     assert first.words == ("show", "me", "rivers", "in", "new", "york", ".")
     assert TASK.write(examples[0]) == RAW.splitlines(keepends=True)[0]
-    assert TASK.write(examples[0], ["x"]) == "x\t( a s0 )\n"
+    other = ["show", "me", "lakes", "in", "new", "york", "."]
+    written = TASK.write(examples[0], other).split("\t")
+    assert written[:2] == [" ".join(other), "show me lake in s0"]
+    assert written[2:] == RAW.splitlines(keepends=True)[0].split("\t")[2:]
 
     def projected(row: int, text: str) -> str | None:
         words = text.split()

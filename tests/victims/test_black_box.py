@@ -25,7 +25,7 @@ from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, Stopped
 from robustparse.evaluation.lines import each_line
-from robustparse.evaluation.perturbed import perturbed, perturbed_scores
+from robustparse.evaluation.perturbed import perturbed, perturbed_answers
 from robustparse.evaluation.tally import result_lines
 from robustparse.evaluation.transfer import Source, transfer
 from robustparse.models import InferSent, WordEmbeddings
@@ -271,7 +271,7 @@ def test_evaluation_asks_once_about_every_input() -> None:
     clean = {example.id: example for example in examples}
     asked.clear()
     operations = [Typos()]
-    noisy = perturbed_scores(victim, examples, scores.predictions, operations, 0)
+    noisy = [*perturbed_answers(victim, examples, scores.predictions, operations, 0)]
     copies = [*perturbed(victim.task, operations, examples, 0)]
     assert sorted(asked) == sorted(copy.example.sentence.words for copy in copies)
     assert len(noisy) == len(operations)

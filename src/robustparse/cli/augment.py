@@ -294,7 +294,7 @@ def _write_report(
         if keep == "pairs":
             file_of_copies.writelines(task.pairs_file(counted()))
         else:
-            new = ((copy, copy.sentence.words, None) for copy, _ in counted())
+            new = ((copy, None, None) for copy, _ in counted())
             file_of_copies.writelines(task.file(new))
     drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
     report = {**made, **drawn, **counts}

@@ -25,6 +25,7 @@ from robustparse.models.encoders.base import Encoder
 FORMAT = 2
 KEY = "robustparse"
 _OURS = "robustparse.models"
+_FOLDER = 0x10  # the attribute of DOS by which a zip archive marks a folder
 _GIVEN_LATER = ("self", "vocabulary", "init_from")
 # What an encoder reads from a file when it is new, and where a checkpoint keeps what was read.
 _KEPT = {"model": "stored", "weights": "stored", "vectors": "vector_words"}
@@ -204,7 +205,11 @@ def load_plain(path: Path, map_location: Any = "cpu") -> Any:
         Exception: of any kind, where the file is no such archive, damaged or hostile.
     """
     with zipfile.ZipFile(path) as archive:
-        # What torch writes is not compressed, so that a file holds no more than its size.
+        # What torch writes is not compressed: a file holds no more than its size. No checksum covers
+        # lengths and attributes, and torch reads nothing of a member that is marked as a folder.
+        for member in archive.infolist():
+            if member.file_size != member.compress_size or member.external_attr & _FOLDER:
+                raise zipfile.BadZipFile(f"{member.filename} is not a plain member")
         packed = sum(member.file_size for member in archive.infolist())
         if packed > path.stat().st_size:
             raise zipfile.BadZipFile(f"its members claim {packed} bytes, more than the file has")

@@ -143,11 +143,13 @@ class Walk:
 
     def _check_mapping(self, node: yaml.Node | None, path: Path | None, key: str) -> None:
         """Refuse anything but keys and values, or a text that names a class or a file."""
-        kinds = {yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value"}
         is_text = isinstance(node, yaml.ScalarNode) and node.tag == _TEXT
         if not is_text and not isinstance(node, yaml.MappingNode):
+            value = "nothing" if node is None or node.tag == _NULL else "a list"
+            if isinstance(node, yaml.ScalarNode) and node.tag != _NULL:
+                value = f"the single value {node.value}"
             raise InputError(
-                f"got {'nothing' if node is None or node.tag == _NULL else kinds[type(node)]}",
+                f"got {value}",
                 path=path,
                 line=None if path is None or node is None else node.start_mark.line + 1,
                 key=key,

@@ -88,13 +88,15 @@ def lstm_states(
     (torch 2.13, an AMD EPYC). Rows of zeros, which nothing is asked of, make the number composite.
 
     A processor without AVX-512 has no LSTM in bfloat16 at all: mixed precision then computes this
-    layer in float32.
+    layer in the precision of its weights.
     """
     autocast = torch.is_autocast_enabled(states.device.type)
     mixed = states.dtype is torch.bfloat16 or autocast
     if autocast and states.device.type == "cpu" and not has_bfloat16_lstm():
+        dtype = next(lstm.parameters()).dtype
+        initial = start and (start[0].to(dtype), start[1].to(dtype))
         with torch.autocast("cpu", enabled=False):
-            return lstm_states(lstm, states.float(), start and (start[0].float(), start[1].float()))
+            return lstm_states(lstm, states.to(dtype), initial)
     added = -len(states) % _ROWS if len(states) > _FEW else 0
     count = len(states)
     if added and mixed and torch.is_grad_enabled() and states.device.type == "cpu":
