@@ -48,8 +48,4 @@ class Reading:
 
     def of(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return what is read of the text with other words, as many."""
-        changed = [new != old for new, old in zip(words, self.sentence.words, strict=True)]
-        return tuple(
-            self.read(words[place]) if free and changed[place] else word
-            for word, place, free in zip(self.words, self.places, self.free, strict=True)
-        )
+        return tuple(words)

@@ -127,16 +127,11 @@ class ProblemBuilder:
 
     def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
         """Give each problem candidates at more positions, rising, where it has none yet."""
-        asked = [
-            _Asked(problem.reading, position)
-            for problem, some in zip(problems, positions, strict=True)
-            for position in some.tolist()
-        ]
-        slots = [
-            Slot(problem.id, problem.sentence, problem.place(position))
-            for problem, some in zip(problems, positions, strict=True)
-            for position in some.tolist()
-        ]
+        slots, asked = [], []
+        for problem, some in zip(problems, positions, strict=True):
+            places = problem.reading.places[some].tolist()
+            slots += [Slot(problem.id, problem.sentence, place) for place in places]
+            asked += [_Asked(problem.reading, position) for position in some.tolist()]
         words = self._accepted(slots, asked)
         rows = _rows(self.victim, list(chain.from_iterable(_read(asked, words))))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))

@@ -142,6 +142,15 @@ class RawReading(Reading):
         """Return its stem, where parsers read stems."""
         return self.raw.read(word)
 
+    def of(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return the utterance with what is read of the words that are others."""
+        changed = [new != old for new, old in zip(words, self.sentence.words, strict=True)]
+        places = zip(self.words, self.places.tolist(), self.free.tolist(), strict=True)
+        return tuple(
+            self.read(words[place]) if free and changed[place] else word
+            for word, place, free in places
+        )
+
 
 def slots_of(cell: object) -> dict[str, str]:
     """Return the slots that a cell holds: a JSON object, or the text of one.
