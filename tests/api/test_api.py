@@ -1,6 +1,7 @@
 """The functions of the package root: what a notebook types, against what the commands write."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +254,25 @@ def test_a_run_is_named_by_its_folder(paths: list[str], name: str) -> None:
 def test_a_split_that_there_is_not_is_refused(task: str) -> None:
     with pytest.raises(InputError, match="split must be one of train, dev, test, got 'tset'"):
         rp.sample(task, "tset")
+
+
+def test_examples_whose_ids_or_gold_answers_cannot_be_used(model, examples):
+    first, second, *_ = examples
+    for changed, key in (
+        (replace(second, id=first.id), "examples: sentence 2"),
+        (replace(second, id=-1), "examples: sentence 2"),
+        (replace(second, id="a"), "examples: sentence 2"),
+        (replace(second, gold="label"), "examples: sentence 2"),
+        (replace(second, gold=None), "examples: sentence 2"),
+    ):
+        with pytest.raises(InputError) as error:
+            rp.evaluate(model, [first, changed])
+        assert error.value.key == key
+
+
+def test_labels_that_are_no_texts_are_refused():
+    classifier, labelled = trained_classifier(), texts(2)
+    for label in (1.0, 1, True, ["pos"], {"pos": 1}, None):
+        with pytest.raises(InputError) as error:
+            rp.evaluate(classifier, [replace(labelled[0], gold=label), labelled[1]])
+        assert error.value.expected == "a str"

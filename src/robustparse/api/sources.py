@@ -254,9 +254,31 @@ class GivenExamples:
         return hashlib.sha256(repr(list(self.given)).encode()).hexdigest()
 
     def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
-        """Take and check them."""
+        """Take and check them.
+
+        Raises:
+            InputError: an id is no number or is repeated, a gold answer has another type than the
+                victim's answers, or the victim cannot read a sentence.
+        """
         check_least("attack", limit=self.limit)
         examples = list(self.given)[: self.limit]
+        expected, first = victim.task.gold_type, dict[int, int]()
+        for number, example in enumerate(examples, start=1):
+            key = f"{self.name}: sentence {number}"
+            if type(example.id) is not int or example.id < 0:
+                raise InputError(
+                    f"has the id {example.id!r:.40}", key=key, expected="a number >= 0"
+                )
+            if (earlier := first.setdefault(example.id, number)) != number:
+                raise InputError(
+                    f"has the id {example.id}, as sentence {earlier}",
+                    key=key,
+                    expected="an id of its own",
+                    remedy="number them: [replace(e, id=i) for i, e in enumerate(examples)]",
+                )
+            if not isinstance(example.gold, expected):
+                found = f"its gold answer is {example.gold!r:.40}"
+                raise InputError(found, key=key, expected=f"a {expected.__name__}")
         victim.check(examples)
         return examples
 

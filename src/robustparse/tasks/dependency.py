@@ -43,6 +43,7 @@ class DependencyTask(Task):
     sums = ("correct_heads", "correct_labels")
     endings = (".conllu", ".conllx", ".conll")
     multiline = True
+    gold_type = DependencyTree
     legend = LEGEND
 
     def read(

@@ -42,6 +42,7 @@ class SemanticTask(TextTask):
     """
 
     name = "semantic"
+    gold_type = LogicalForm
     headline = "exact_match"
     scores = ("exact_match",)
     further_scores = ("tranx_match", "string_match")

@@ -49,6 +49,7 @@ class Task(ABC):
         endings: of files of these answers, as far as their names tell.
         multiline: whether an example takes several lines of a file, and an empty one ends it.
         legend: HTML that explains the pictures of `draw`.
+        gold_type: the type of gold answers.
         language: of logical forms in files, see `language_named`; None where there are none, or
             where their tokens tell it.
     """
@@ -61,6 +62,7 @@ class Task(ABC):
     endings: tuple[str, ...]
     multiline: bool
     legend: str
+    gold_type: type = str
     language: str | None = None
 
     @abstractmethod

@@ -3,6 +3,7 @@
 import io
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
                 aside.replace(path)
                 _sync_folder(path.parent)
         finally:
-            aside.unlink(missing_ok=True)
+            with suppress(OSError):  # such as a folder that cannot be made: already reported
+                aside.unlink()
 
     def load_checkpoint(
         self, path: str | Path, map_location: Any = "cpu", weights_only: bool | None = True
