@@ -24,6 +24,7 @@ STATES: dict[str, Callable[[dict[str, Any]], object]] = {
 }
 
 
+@pytest.mark.slow
 def test_no_state_ends_in_a_traceback(finished, tmp_path, capsys):
     config = write_config(tmp_path / "run.yaml", max_steps=45, limit_val_batches=0)
     for name, change in STATES.items():
