@@ -117,7 +117,14 @@ def _tsv(names: Sequence[str], rows: Rows) -> bytes:
 def _plain_tsv(names: Sequence[str], content: bytes) -> list[Rows]:
     lines = text_of(content).rstrip("\r\n").split("\n")
     plain = [tuple(line.removesuffix("\r").split("\t")) for line in lines]
-    return [*_with_header(plain), *_plain_csv(names, content, "\t")]
+    try:
+        quoted = _plain_csv(names, content, "\t")
+    except (csv.Error, ValueError):
+        return _with_header(plain)
+    try:
+        return [*_with_header(plain), *quoted]
+    except ValueError:
+        return quoted
 
 
 def _csv(names: Sequence[str], rows: Rows) -> bytes:

@@ -80,21 +80,22 @@ def test_every_name_is_refused_on_a_bare_machine(config, tmp_path, capsys):
             assert status(config, options, tmp_path / "run", capsys) in (0, 2), (setting, name)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--trainer.strategy=ddp_spawn"],
-        ["--trainer.accelerator=tpu"],
-        ["--trainer.devices=x"],
-        [
-            *options_of("strategy", "pytorch_lightning.strategies.ModelParallelStrategy"),
-            "--trainer.strategy.init_args.data_parallel_size=x.y",
-        ],
-        [
-            *options_of("strategy", "pytorch_lightning.strategies.SingleDeviceStrategy"),
-            "--trainer.strategy.init_args.device=nothing",
-        ],
+STRATEGIES = "pytorch_lightning.strategies"
+REFUSED = {
+    "started by copying": ["--trainer.strategy=ddp_spawn"],
+    "library is missing": ["--trainer.accelerator=tpu"],
+    "no number": ["--trainer.devices=x"],
+    "no such device": [
+        *options_of("strategy", f"{STRATEGIES}.SingleDeviceStrategy"),
+        "--trainer.strategy.init_args.device=nothing",
     ],
-)
-def test_a_refusal_is_a_mistake(options, config, tmp_path, capsys):
-    assert status(config, options, tmp_path / "run", capsys) == 2
+    "argument of another type": [
+        *options_of("strategy", f"{STRATEGIES}.ModelParallelStrategy"),
+        "--trainer.strategy.init_args.data_parallel_size=x.y",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_is_a_mistake(name, config, tmp_path, capsys):
+    assert status(config, REFUSED[name], tmp_path / "run", capsys) == 2
