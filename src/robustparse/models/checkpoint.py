@@ -205,8 +205,8 @@ def load_plain(path: Path, map_location: Any = "cpu") -> Any:
         Exception: of any kind, where the file is no such archive, damaged or hostile.
     """
     with zipfile.ZipFile(path) as archive:
-        # What torch writes is not compressed: a file holds no more than its size. No checksum covers
-        # lengths and attributes, and torch reads nothing of a member that is marked as a folder.
+        # What torch writes is not compressed, so that a file holds no more than its size. Lengths
+        # and attributes have no checksum, and torch reads nothing of a member marked as a folder.
         for member in archive.infolist():
             if member.file_size != member.compress_size or member.external_attr & _FOLDER:
                 raise zipfile.BadZipFile(f"{member.filename} is not a plain member")
