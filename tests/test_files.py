@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import stat
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -207,3 +208,24 @@ def test_an_output_folder_that_is_a_file_is_refused(tmp_path):
         write_text(tmp_path / "taken" / "a.txt", "x")
     assert make_folder(tmp_path / "new" / "one").is_dir()
     assert os.listdir(tmp_path / "new" / "one") == []
+
+
+@pytest.mark.parametrize("name", ["x.tar", "x.tar.gz", "x.lzma", "x.Z"])
+def test_archives_are_no_text_in_a_wrong_encoding(name: str, tmp_path: Path):
+    """Nor are files packed in a way that is not unpacked: the message says what they are."""
+    path, inner = tmp_path / name, tmp_path / "a.tsv"
+    inner.write_text("a film\tpos\n")
+    if ".tar" in name:
+        with tarfile.open(path, "w:gz" if name.endswith("gz") else "w") as archive:
+            archive.add(inner, "a.tsv")
+    elif name == "x.lzma":
+        path.write_bytes(lzma.compress(inner.read_bytes(), lzma.FORMAT_ALONE))
+    else:
+        path.write_bytes(b"\x1f\x9d\x90a")
+    with pytest.raises(InputError) as error:
+        read_text(path)
+    assert (error.value.path, error.value.line, error.value.remedy) == (
+        str(path),
+        None,
+        "unpack the file",
+    )

@@ -37,8 +37,12 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": "zstandard",
     b"7z\xbc\xaf\x27\x1c": "7-Zip",
     b"Rar!\x1a\x07": "RAR",
+    b"\x1f\x9d": "compress",
+    b"]\0\0": "LZMA",
+    b"\x04\x22\x4d\x18": "LZ4",
 }
-PACKED = max(map(len, _PACKED))  # bytes that tell whether a file is packed
+_TAR = (257, b"ustar")  # where an archive says what it is
+PACKED = 262  # bytes that tell whether a file is packed
 _DAMAGED = (
     *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
@@ -120,6 +124,9 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
     if len(text) > MOST_UNPACKED:
         found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
         raise InputError(found, path=path, remedy="divide the file")
+    if (inner := _packed_by(text)) is not None:
+        found = f"compressed by {how}, and then by {inner}"
+        raise InputError(found, path=path, expected="one file", remedy="unpack the file")
     return text
 
 
@@ -129,6 +136,8 @@ def is_packed(content: bytes) -> bool:
 
 
 def _packed_by(content: bytes) -> str | None:
+    if content.startswith(_TAR[1], _TAR[0]):
+        return "tar"
     return next((name for start, name in _PACKED.items() if content.startswith(start)), None)
 
 
@@ -190,7 +199,8 @@ def read_text(path: Path) -> str:
         ) from None
     if (at := text.find("\0")) >= 0:
         raise InputError(_NUL, path=path, line=text.count("\n", 0, at) + 1)
-    return text
+    # Old programs end lines with a carriage return alone.
+    return text if "\n" in text else text.replace("\r", "\n")
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -90,7 +90,14 @@ QUOTED = {
     "a tab in a text": ('"text"\t"label"\n"a\t""b"" c"\t"pos"\n"d"\t"neg"\n', ('a "b" c', "pos")),
     "texts begin with one": ('"a" b c\tpos\n"d"\tneg\n', ('"a" b c', "pos")),
     "texts are quotations": ('"a b c"\tpos\n"d"\tneg\n', ('"a b c"', "pos")),
-    "one text is not": ('"a b c"\t"pos"\nd\t"neg"\n', ('"a b c"', '"pos"')),
+    "truth values are not": (
+        '"text"\t"label"\n"a ""b"" c"\tTRUE\n"d"\tFALSE\n',
+        ('a "b" c', "TRUE"),
+    ),
+    "numbers before texts": (
+        '"index"\t"text"\t"label"\n1\t"a ""b"" c"\t"pos"\n2\t"d"\t"neg"\n',
+        ('a "b" c', "pos"),
+    ),
     "one in a text": ('a " b c\tpos\nd\tneg\n', ('a " b c', "pos")),
 }
 
@@ -102,6 +109,28 @@ def test_only_a_tsv_file_of_quoted_fields_is_unquoted(name: str, tmp_path: Path)
     assert texts_of(path)[0] == first
     copy = write(tmp_path / "y.tsv", "".join(TASK.file((e, None, None) for e in read_texts(path))))
     assert texts_of(copy) == texts_of(path)
+
+
+@pytest.mark.parametrize("mark", ['"', "'"])
+def test_labels_in_quotation_marks_are_refused(mark: str, tmp_path: Path):
+    """In a file of which not all fields are quoted."""
+    path = write(tmp_path / "x.tsv", f"a b c\tpos\nd\t{mark}neg{mark}\n")
+    with pytest.raises(InputError) as error:
+        read_texts(path)
+    assert (error.value.path, error.value.line) == (str(path), 2)
+    assert f"{mark}neg{mark}" in error.value.found
+
+
+def test_lines_may_end_with_a_carriage_return_alone(tmp_path: Path):
+    for name, content in (("x.tsv", "a b\tpos\rc\tneg\r"), ("x.csv", "text,label\ra b,pos\rc,neg")):
+        assert texts_of(write(tmp_path / name, content)) == [("a b", "pos"), ("c", "neg")]
+
+
+def test_a_csv_column_of_texts_begins_with_its_name(tmp_path: Path):
+    path = write(tmp_path / "x.csv", "review\na film\nno film\n")
+    assert texts_of(path, labelled=False) == [("a film", ""), ("no film", "")]
+    path = write(tmp_path / "x.csv", "great\na film\ndull\n")
+    assert [text for text, _ in texts_of(path, labelled=False)] == ["great", "a film", "dull"]
 
 
 ROWS = [("good film , really", "pos"), ("bad film", "neg")] * 6
@@ -151,6 +180,13 @@ def test_the_splits_of_a_corpus_tell_headers_together(tmp_path: Path):
     data = TextDataModule(folder=str(tmp_path))
     counts = {split: len(data.examples(split)) for split in ("train", "dev", "test")}
     assert counts == {"train": 12, "dev": 2, "test": 1}
+    # Of a few rows too, if their headers agree.
+    for split in ("train", "dev", "test"):
+        tsv(tmp_path / f"{split}.tsv", "review", "sentiment", rows=ROWS[:2])
+    assert [len(TextDataModule(folder=str(tmp_path)).examples(split)) for split in counts] == [
+        2
+    ] * 3
+    (tmp_path / "test.tsv").unlink()
     # A class that is rare in one split is none in the corpus.
     tsv(tmp_path / "train.tsv", "so so", "mixed")
     tsv(tmp_path / "dev.tsv", rows=[*ROWS, ("hm", "mixed")])

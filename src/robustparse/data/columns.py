@@ -34,11 +34,13 @@ class Known:
         columns: of the model's training data; they are taken where the table has them.
         labels: all that the model answers; None where there is no classifier.
         elsewhere: counts the labels in the other files of the corpus.
+        first_rows: with which the other files of the corpus begin.
     """
 
     columns: Sequence[str] | None = None
     labels: Collection[str] | None = None
     elsewhere: Callable[[], Mapping[str, int]] = field(default=dict)
+    first_rows: Callable[[], Collection[Sequence[Any]]] = field(default=tuple)
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,10 @@ def choose(
         return _rows(table, _by_name(table, columns, known, form, labelled), form)
     if columns is not None and list(columns) not in _default_names(form):
         raise _no_header(table, columns)
+    if _is_one_name(table):
+        _tell_header(table, cells)
+        table = with_names(table)
+        return _rows(table, _Roles((cells[0],), None), form)
     if len(cells) > 1 and form.is_header(table, known):
         if len(cells) not in form.widths:
             found = f"a header of unknown names ({', '.join(cells)})"
@@ -155,7 +161,8 @@ def is_label_header(table: Table, known: Known) -> bool:
 
     It is if its label is none of a classifier's, whose labels other rows have. Without a classifier
     it is if its label occurs nowhere else, here or in the other files of the corpus, although there
-    are enough rows and hardly any other label is that rare.
+    are enough rows and hardly any other label is that rare, or another of these files begins with
+    the same row.
     """
     first, *others = _last_cells(table)
     if not first or first in others or first in NO_LABEL:
@@ -166,9 +173,22 @@ def is_label_header(table: Table, known: Known) -> bool:
     counts = Counter(known.elsewhere())
     if first in counts:
         return False
+    if [*table.rows[0][1].values()] in map(list, known.first_rows()):
+        return True
     counts.update(others)
     rare = sum(count == 1 for count in counts.values())
     return counts.total() >= _ENOUGH and rare <= _RARE * counts.total()
+
+
+def _is_one_name(table: Table) -> bool:
+    """Tell whether a table of one quoted or CSV column begins with its name, whatever that is.
+
+    It does if the first cell is one word, and all others are several.
+    """
+    if table.kind not in ("csv", "quoted tsv") or any(len(values) > 1 for _, values in table.rows):
+        return False
+    first, *others = (len(label_text(values[0]).split()) for _, values in table.rows)
+    return first == 1 and bool(others) and min(others) > 1
 
 
 def _tell_header(table: Table, cells: Sequence[str]) -> None:

@@ -25,9 +25,13 @@ ENDINGS = (".tsv", ".csv", ".jsonl", ".json", ".parquet")
 
 _DELIMITERS = (",", ";", "\t", "|")  # of CSV: spreadsheets in many countries write semicolons
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")  # the first line of a CSV file that Excel writes
-# A field is quoted, a number or missing. Possessive quantifiers (*+): a match takes linear time.
-_FIELD = r'(?:"(?:[^"]|"")*+"|[-+0-9.eE]*+|NA)'
-_QUOTED_TSV = re.compile(rf'(?:"(?:[^"]|"")*+"(?:\t{_FIELD})*+(?:\r?\n|$))++')
+# A field is quoted, a number, true, false or missing; in every row at least one is quoted.
+# Possessive quantifiers (*+): a match takes linear time.
+_QUOTES = r'"(?:[^"]|"")*+"'
+_VALUE = r"(?:TRUE|FALSE|True|False|NA|NaN|[-+]?Inf|[-+0-9.eE]*+)"
+_QUOTED_TSV = re.compile(
+    rf"(?:(?:{_VALUE}\t)*+{_QUOTES}(?:\t(?:{_QUOTES}|{_VALUE}))*+(?:\r?\n|$))++"
+)
 _PARQUET = b"PAR1"
 # What other programs may take for the end of a line of JSON.
 _LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}

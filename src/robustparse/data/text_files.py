@@ -120,7 +120,11 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
         raise InputError("no label", expected="a text and its label")
     if label_text(value) and not isinstance(value, str | int):
         raise InputError(f"the label is {value!r:.40}", expected="a text and its label")
-    return label_text(value)
+    if re.fullmatch(r"""(["']).*\1""", label := label_text(value)) and len(label) > 1:
+        found = f"the label {label:.40} is in quotation marks"
+        remedy = "put all cells of the file in double quotation marks, or none"
+        raise InputError(found, expected="a text and its label", remedy=remedy)
+    return label
 
 
 def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from robustparse.data.columns import Known
 from robustparse.data.datamodule import DataModule, warn
+from robustparse.data.tables import read_table
 from robustparse.data.text_files import count_labels, find_split, read_texts
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Example
@@ -63,16 +64,38 @@ class TextDataModule(DataModule):
 
     def _known(self, path: str | Path) -> Known:
         """Return what the other files of the corpus tell of a file."""
-        return Known(elsewhere=lambda: self._labels_but_of(Path(path)))
+        return Known(
+            elsewhere=lambda: self._labels_but_of(Path(path)),
+            first_rows=lambda: self._first_rows_but_of(Path(path)),
+        )
+
+    def _others(self, path: Path) -> Iterator[Path]:
+        """Yield the files of the corpus but one, as far as there are others."""
+        for split in self.files:
+            try:
+                other = self.path(split)
+            except InputError:  # said when it is read
+                continue
+            if other is not None and other != path:
+                yield other
+
+    def _first_rows_but_of(self, path: Path) -> list[list[Any]]:
+        """Return the first row of each file but one whose columns have no names."""
+        rows = []
+        for other in self._others(path):
+            try:
+                table = read_table(other)
+            except InputError:  # said when it is read
+                continue
+            if not table.named:
+                rows.append([*table.rows[0][1].values()])
+        return rows
 
     def _labels_but_of(self, path: Path) -> Counter[str]:
         """Count the labels of all splits but one; a file without labels has other texts there."""
         counts = []
-        for split in self.files:
+        for other in self._others(path):
             try:
-                other = self.path(split)
-                if other is None or other == path:
-                    continue
                 if other not in self._label_counts:
                     self._label_counts[other] = count_labels(other, self.columns)
                 counts.append(self._label_counts[other])
