@@ -1,7 +1,7 @@
-"""Which row of a table is a header, and which columns hold the texts and the label.
+"""Find the header of a table, and the columns of the texts and the label.
 
-A user names columns with ``--columns``. Otherwise those of a model's training data are taken where
-a table has them, then usual names, then positions: text and label, or premise, hypothesis, label.
+Columns are chosen in this order: the names in ``--columns``; the columns of the model's training
+data, if the table has them; usual names; positions (text, label or premise, hypothesis, label).
 """
 
 import logging
@@ -18,23 +18,23 @@ from robustparse.types import ColumnName, Example, Layout
 log = logging.getLogger(__name__)
 
 NO_LABEL = ("-", "-1")
-"""What rows without a label have in its place, unless it is a label of the data."""
+"""Markers of a missing label, unless the data use them as labels."""
 
 NAME_THEM = "name the columns of the text and of the label with --columns"
 
-_ENOUGH = 10  # rows from which on labels tell whether the first line is a header
-_RARE = 0.1  # at most this fraction of them may have a label that no other row has
+_ENOUGH = 10  # smallest number of rows whose labels show whether the first line is a header
+_RARE = 0.1  # largest fraction of these rows that may have a label that occurs only once
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a table before it is read.
+    """What the model and the other files of a corpus tell about a table.
 
     Args:
-        columns: of the model's training data; they are taken where the table has them.
-        labels: all that the model answers; None where there is no classifier.
-        elsewhere: counts the labels in the other files of the corpus.
-        first_rows: with which the other files of the corpus begin.
+        columns: column names in the model's training data; used if the table has them.
+        labels: all labels of the model; None without a classifier.
+        elsewhere: returns the label counts of the other files of the corpus.
+        first_rows: returns the first rows of the other files of the corpus.
     """
 
     columns: Sequence[str] | None = None
@@ -45,15 +45,15 @@ class Known:
 
 @dataclass(frozen=True)
 class Format:
-    """What the columns of a kind of data are usually called, and where they are.
+    """Usual names and positions of the columns of a kind of data.
 
     Args:
-        pairs: names of the columns of both texts of a pair, in lower case.
-        texts: names of the column of a text, the most usual first.
-        labels: names of the column of the label, the most usual first.
-        widths: what a row holds whose columns have no names, by their number.
-        is_header: tells whether the first row of a table is a header of other names.
-        raw: four columns or more are raw text, utterance, form and slots.
+        pairs: column names of the two texts of a pair, in lower case.
+        texts: column names of a single text, the most usual first.
+        labels: column names of the label, the most usual first.
+        widths: maps a number of unnamed columns to a description of their content.
+        is_header: tells whether the first row is a header with unusual names.
+        raw: whether rows of four or more columns hold raw text, utterance, form and slots.
     """
 
     pairs: Sequence[tuple[str, str]]
@@ -65,12 +65,12 @@ class Format:
 
 
 class Rows(NamedTuple):
-    """The rows of a table without its header, and what its columns are.
+    """The rows of a table without its header, and the meaning of its columns.
 
     Attributes:
-        rows: of each its line and its values.
-        layout: of the table; it names a column for labels where there is none.
-        positional: nothing but their position tells which column is which.
+        rows: line and values of each row.
+        layout: layout of the table; it names a label column even if the table has none.
+        positional: whether the columns were chosen by their position only.
     """
 
     rows: Sequence[tuple[int, Mapping[ColumnName, Any]]]
@@ -79,7 +79,7 @@ class Rows(NamedTuple):
 
 
 class _Roles(NamedTuple):
-    """The columns of the texts; that of the label, if there is one."""
+    """The columns of the texts, and the column of the label if the table has it."""
 
     texts: tuple[ColumnName, ...]
     label: ColumnName | None
@@ -87,16 +87,16 @@ class _Roles(NamedTuple):
 
 
 def check_columns(columns: Sequence[str] | None, form: Format) -> None:
-    """Refuse names of columns that are too few, too many, or the same.
+    """Check the number of column names, and that they differ.
 
     Raises:
-        InputError: names them.
+        InputError: there are too few or too many names, or a name is repeated.
     """
     most = 3 if form.pairs else 2
     if columns is None or (2 <= len(columns) <= most and len(set(columns)) == len(columns)):
         return
-    both = "or of both texts, " if form.pairs else ""
-    expected = f"the column of the text, {both}and that of the {form.labels[0]}"
+    both = "or the columns of both texts, " if form.pairs else ""
+    expected = f"the column of the text, {both}and the column of the {form.labels[0]}"
     raise InputError(f"got {list(columns)}", key="columns", expected=expected)
 
 
@@ -109,8 +109,8 @@ def columns_of(examples: Sequence[Example]) -> list[str] | None:
 
 
 def label_text(value: object) -> str:
-    """Return what may be a label as text; empty where it is missing."""
-    missing = value is None or value != value  # NaN, by which tables say so, equals nothing
+    """Return the label in a cell as text; empty if it is missing."""
+    missing = value is None or value != value  # NaN marks a missing cell, and differs from itself
     return "" if missing else str(value).strip()
 
 
@@ -120,14 +120,14 @@ def choose(
     """Choose the columns of a table, and whether its first row is a header.
 
     Args:
-        table: as it was read.
-        columns: as a user names them; they must be there.
-        known: what is known of the table.
-        form: of its kind of data.
-        labelled: it has a column of labels; otherwise that may be missing.
+        table: a table from `read_table`.
+        columns: names set by the user; the table must have them.
+        known: what the model and the corpus tell about the table.
+        form: the format of this kind of data.
+        labelled: whether the label column is required.
 
     Raises:
-        InputError: a column is missing, or nothing tells which one is which.
+        InputError: a column is missing, or the columns cannot be identified.
     """
     if table.named:
         return _rows(table, _by_name(table, columns, known, form, labelled), form)
@@ -149,7 +149,7 @@ def choose(
         return _rows(table, _Roles((cells[0],), None), form)
     if len(cells) > 1 and form.is_header(table, known):
         if len(cells) not in form.widths:
-            found = f"a header of unknown names ({', '.join(cells)})"
+            found = f"a header with unknown names ({', '.join(cells)})"
             raise InputError(found, path=table.path, line=table.rows[0][0], remedy=NAME_THEM)
         _tell_header(table, cells)
         table = with_names(table)
@@ -157,12 +157,12 @@ def choose(
 
 
 def is_label_header(table: Table, known: Known) -> bool:
-    """Tell by the labels whether the first row of a table is a header.
+    """Tell from the labels whether the first row of a table is a header.
 
-    It is if its label is none of a classifier's, whose labels other rows have. Without a classifier
-    it is if its label occurs nowhere else, here or in the other files of the corpus, although there
-    are enough rows and hardly any other label is that rare, or another of these files begins with
-    the same row.
+    With a classifier, it is a header if the classifier does not know its label, but knows those of
+    at least half of the other rows. Without a classifier, it is a header if its label occurs
+    nowhere else in the corpus and either another file of the corpus begins with the same row, or
+    there are enough rows and few other labels occur only once.
     """
     first, *others = _last_cells(table)
     if not first or first in others or first in NO_LABEL:
@@ -197,21 +197,21 @@ def _tell_header(table: Table, cells: Sequence[str]) -> None:
 
 @cache
 def tell(message: str) -> None:
-    """Warn of what a file is taken for, once, in the first process of a training."""
+    """Log how a file is interpreted: once, and only in the first process of a training."""
     from pytorch_lightning.utilities import rank_zero_only  # which takes seconds
 
     rank_zero_only(log.warning)("%s", message)
 
 
 def _last_cells(table: Table) -> list[str]:
-    """Return the last cell of the first row, and of all rows that do not repeat that row."""
+    """Return the last cell of the first row and of all rows that differ from it."""
     first, *others = (values for _, values in table.rows)
     rows = [first, *(values for values in others if values != first)]
     return [label_text(next(reversed(values.values()))) for values in rows]
 
 
 def _default_names(form: Format) -> list[list[str]]:
-    """Return names that a table without any may be said to have."""
+    """Return the column names that `--columns` may give to a table without a header."""
     texts = [(form.texts[0],), *form.pairs[:1]]
     return [[*names, form.labels[0]] for names in texts]
 
@@ -228,7 +228,7 @@ def _names_columns(
     known: Known,
     form: Format,
 ) -> bool:
-    """Tell whether the first row holds names of columns that are looked for."""
+    """Tell whether the first row holds known column names."""
     if columns is not None:
         return set(columns[:-1]) <= set(cells)
     lowered = {cell.lower() for cell in cells}
@@ -238,17 +238,17 @@ def _names_columns(
     remembered = known.columns is not None and set(known.columns[:-1]) <= set(cells)
     if (texts and labels) or not (texts or labels or remembered):
         return texts
-    # A text may consist of such a word; then its label is one of other rows.
+    # A text may consist of such a word. Its label then also occurs in other rows.
     first, *others = _last_cells(table)
     return len(cells) == 1 or first not in others
 
 
 def with_names(table: Table) -> Table:
-    """Return a table whose first row names its columns.
+    """Return the table with its first row as column names.
 
     Raises:
-        InputError: a name is used twice; there is no other row, or one of another length, or the
-            names again.
+        InputError: a name is repeated; there is no other row; or a row has another length or
+            repeats the header.
     """
     line, first = table.rows[0]
     names = [label_text(name) for name in first.values()]
@@ -265,7 +265,7 @@ def with_names(table: Table) -> Table:
             raise InputError(found, path=table.path, line=number, remedy="remove the line")
         rows.append((number, dict(zip(names, values.values(), strict=True))))
     if not rows:
-        found = f"a header ({', '.join(names)}) and no text"
+        found = f"a header ({', '.join(names)}) without texts"
         raise InputError(found, path=table.path, line=line)
     return replace(table, named=True, rows=rows)
 
@@ -283,10 +283,10 @@ def _rows(table: Table, roles: _Roles, form: Format, positional: bool = False) -
 
 
 def _by_position(table: Table, form: Format) -> _Roles:
-    """Take the columns in their usual order; check the number of every row's.
+    """Take the columns in their usual order, and check that all rows have as many.
 
     Raises:
-        InputError: names the line of a row of another number.
+        InputError: a row has another number of columns; the error names its line.
     """
     columns = [*table.rows[0][1]]
     width = max(2, min(4, len(columns)) if form.raw else len(columns))
@@ -309,9 +309,9 @@ def _other_width(
     if width == 3 and len(cells) < 3:
         found += ", a pair without its second text or its label"
     elif width == 2 and len(cells) == 3 and form.pairs:
-        remedy = "if the file holds pairs, give line 1 its second text"
+        remedy = "if the file holds pairs, add the second text to line 1"
     elif len(cells) > 3 and not form.raw:
-        remedy = f"give line 1 the names of the columns, and {NAME_THEM}"
+        remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
     expected = form.widths.get(width) or " or ".join(form.widths[each] for each in form.widths)
     expected += ", as in the lines before" if line > table.rows[0][0] else ""
     return InputError(found, path=table.path, line=line, expected=expected, remedy=remedy)
@@ -341,10 +341,10 @@ def _by_name(
     form: Format,
     labelled: bool,
 ) -> _Roles:
-    """Find the columns by their names; check that every row has them.
+    """Find the columns by their names, and check that every row has them.
 
     Raises:
-        InputError: names the line and the column that is missing.
+        InputError: a column is missing; the error names line and column.
     """
     names = [str(name) for name in table.rows[0][1]]
     if columns is not None:
@@ -362,9 +362,10 @@ def _by_name(
 
 
 def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str, ...]:
-    """Return the names of the texts; of a half pair both, of an unknown table the usual one.
+    """Return the names of the text columns.
 
-    Next to a column that is called as labels usually are, the only other one is the text.
+    If a table has only one column of a usual pair, both names are returned. If it has two columns,
+    and one has a usual name for labels, the other is the text. Otherwise the usual name is taken.
     """
     if known.columns and set(known.columns[:-1]) <= set(names):
         return tuple(known.columns[:-1])
@@ -381,8 +382,10 @@ def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str
 def _label_column(
     table: Table, names: Sequence[str], texts: Sequence[str], known: Known, form: Format
 ) -> str:
-    """Return the name of the labels: that of the model's data next to their texts, the usual one,
-    or of the only column that could hold them. There may be none of this name.
+    """Return the name of the label column, which the table may lack.
+
+    It is the name in the model's training data if the text columns are the same, a usual name, or
+    the name of the only column that could hold labels.
     """
     missing = form.labels[0]
     if known.columns and texts == tuple(known.columns[:-1]):
@@ -417,16 +420,16 @@ def _could_be_labels(table: Table, name: str, known: Known) -> bool:
 def _no_column(
     table: Table, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
 ) -> InputError:
-    found, columns, such = f"no column {name!r}", "text and label", "[review, stars]"
+    found, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
     if len(wanted) == 3 and wanted[0] in names:
-        columns, such = "both texts and of the label", "[sentence1, sentence2, label]"
+        columns, such = "two texts and the label", "[sentence1, sentence2, label]"
         if name == wanted[1]:
-            found += ": a pair without its second text"
+            found += ": the second text of the pair is missing"
     return InputError(
         found,
         path=table.path,
         line=line,
         expected=f"one of {', '.join(names)}",
-        remedy=f"name the columns of {columns} with --columns, such as '{such}' "
+        remedy=f"name the columns of the {columns} with --columns, such as '{such}' "
         "(data.init_args.columns of a configuration)",
     )

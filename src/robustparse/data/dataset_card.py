@@ -1,7 +1,7 @@
-"""What the card of a dataset in a local folder may say about where its files are.
+"""Check which files the card of a local dataset names.
 
-The library ``datasets`` reads ``configs`` at the top of ``README.md``. The names of files there may
-be addresses, which it fetches in offline mode too, or lead out of the folder.
+The ``datasets`` library reads ``configs`` at the top of ``README.md``. File names there may be
+addresses, which it fetches even in offline mode, or paths outside the folder.
 """
 
 import re
@@ -19,10 +19,10 @@ _FRONT = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(\n|$)", re.DOTALL)
 
 
 def check_card(folder: Path) -> None:
-    """Refuse a folder whose card names files that are not in it.
+    """Check that the card of a dataset names only files inside its folder.
 
     Raises:
-        InputError: names the card and the file's name.
+        InputError: it names another file; the error names the card and that file.
     """
     for path in (folder / name for name in _CARDS):
         if not path.is_file():
@@ -42,7 +42,7 @@ def check_card(folder: Path) -> None:
                 path=path,
                 key="configs",
                 expected="names of files in the folder: nothing is fetched for a local dataset",
-                remedy="take it out of the file",
+                remedy="remove the name from the card",
             )
 
 

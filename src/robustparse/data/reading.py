@@ -1,4 +1,4 @@
-"""What a victim reads of a text that is reworded: here the text itself, word for word."""
+"""The words that a victim reads when a text is reworded; by default, the words of the text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from robustparse.types import Indices, Mask, Sentence
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A text that is reworded, and the words that a victim reads instead: here the same.
+    """A text to reword, and the words that the victim reads for it; here they are the same.
 
     Args:
-        sentence: the text that is reworded.
-        words: what the victim reads.
-        places: for each of `words` the position in the text of the word that it stands for, or -1.
-        free: which of `words` may be exchanged, `bool (words,)`.
+        sentence: the text to reword.
+        words: the words that the victim reads.
+        places: position in the text of the word that each of `words` stands for, or -1.
+        free: which of `words` may be replaced, `bool (words,)`.
 
     Attributes:
-        plain: whether the text is read as it is.
+        plain: whether the victim reads the text unchanged.
     """
 
     sentence: Sentence
@@ -31,21 +31,21 @@ class Reading:
 
     @classmethod
     def word_for_word(cls, sentence: Sentence) -> Self:
-        """Return the reading that has a word for each word of the text."""
+        """Return the reading of a text that the victim reads unchanged."""
         size = len(sentence)
         return cls(sentence, sentence.words, np.arange(size), np.ones(size, dtype=np.bool_))
 
     def candidates(self, index: int, words: Sequence[str]) -> list[str]:
-        """Return what can stand in the text for one of the words read, given as its index.
+        """Return the candidates that can replace the word with this index among `words`.
 
-        A candidate that is read as the original is left out.
+        Subclasses leave out candidates that the victim reads as the original word.
         """
         return list(words)
 
     def read(self, word: str) -> str:
-        """Return what is read of a candidate."""
+        """Return the word that the victim reads for a candidate."""
         return word
 
     def of(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Return what is read of the text with other words, as many."""
+        """Return what the victim reads when the text has these words, as many as before."""
         return tuple(words)

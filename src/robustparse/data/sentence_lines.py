@@ -1,20 +1,20 @@
-"""The lines of a sentence in a treebank, edited: another parse, other words, fewer or moved words.
+"""Edit the lines of a sentence in a treebank: change its parse or words, drop or reorder words.
 
 A file of edited sentences passes the validator of Universal Dependencies wherever its source does:
 
 - Enhanced dependencies (column 9) and empty nodes are left out together: they belong to the parse
   of the source.
-- A multiword token whose words change gets their forms, joined, if its own form was that of its
-  words joined (can not, cannot). Otherwise it is left out (French de le, du), as is one whose words
-  no longer stand next to each other, or of which one loses its apostrophe (do n't, don't).
-- ``SpaceAfter=No`` and the ``text`` comment follow the words. Words that stood next to each other
-  keep what was between them, a no-break space too, and punctuation stays attached to the side where
-  it was. Other words get a space, except in sentences that have none.
-- A changed word loses what describes the old one: lemma and features, unless only its casing
-  changes, and in column 10 all but spaces and coreference. A changed sentence loses its
-  transliteration, its translations and the positions of its characters.
+- A multiword token whose words change becomes the new words joined, if it was the old words joined
+  (can not, cannot). It is left out otherwise (French de le, du), and also if its words are no
+  longer adjacent or one of them loses an apostrophe (do n't, don't).
+- ``SpaceAfter=No`` and the ``text`` comment are updated. Words that stay adjacent keep the blanks
+  between them, including no-break spaces, and punctuation stays attached on the same side. Other
+  words are separated by a space, except in sentences without spaces.
+- A changed word loses its lemma and features, unless only its casing changes, and everything in
+  column 10 except spaces and coreference. A changed sentence loses its transliteration, its
+  translations and its character offsets.
 
-CoNLL-X has the same first eight columns and none of these things; it gets none.
+CoNLL-X has the same first eight columns, but none of these annotations; none are added.
 """
 
 import re
@@ -27,7 +27,7 @@ from robustparse.types import DependencyTree
 
 _ID, _FORM, _LEMMA, _FEATS, _HEAD, _LABEL, _GRAPH, _MISC = 0, 1, 2, 5, 6, 7, 8, 9
 _GLUED = "SpaceAfter=No"
-# What column 10 says about a position, whatever word stands there.
+# Keys of column 10 that remain valid when a word is replaced.
 _SPACES = {"SpaceAfter", "SpacesAfter", "SpacesBefore"}
 _COREFERENCE = {"Entity", "Bridge", "SplitAnte"}
 _CHARACTER_POSITIONS = {"TokenRange", "start_char", "end_char"}
@@ -39,12 +39,12 @@ _ABOUT_THE_FILE = re.compile(r"#\s*(newdoc|newpar|parallel_id)\b")
 
 
 def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = None) -> str:
-    """Put another parse into the lines of a sentence, and other forms where ``words`` is given.
+    """Replace the parse in the lines of a sentence, and its forms if ``words`` is set.
 
     Args:
         block: lines of a checked sentence, as in ``Example.block``.
         tree: the new parse.
-        words: the new forms, one a word.
+        words: the new forms, one per word.
     """
     lines = _Lines.of(block)
     if words is not None:
@@ -55,21 +55,21 @@ def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = N
 
 
 def with_words(block: str, positions: Sequence[int]) -> str:
-    """Keep some words of a sentence's lines, in this order, numbered anew; their heads are not.
+    """Keep some words of a sentence, in this order, and renumber them, but not their heads.
 
     Args:
         block: as in ``with_parse``.
-        positions: of words, from 0.
+        positions: positions of the words, from 0.
     """
     lines = _Lines.of(block)
     return lines.reordered(positions).joined()
 
 
 def as_copy(block: str) -> str:
-    """Make the lines of a sentence independent of the file that they come from.
+    """Make the lines of a sentence independent of their file.
 
-    The sentence gets an id of its own, which ends in ``-copy``, starts no document or paragraph,
-    and is followed by a space.
+    The id of the sentence gets the suffix ``-copy``. Comments that start a document or paragraph
+    are removed, and so is ``SpaceAfter=No`` at the end of the sentence.
     """
     lines = _Lines.of(block)
     comments = [line for line in lines.comments if not _ABOUT_THE_FILE.match(line)]
@@ -80,7 +80,7 @@ def as_copy(block: str) -> str:
 
 
 def has_graph(block: str) -> bool:
-    """Tell whether lines hold enhanced dependencies or empty nodes, which are not written."""
+    """Tell whether a sentence has enhanced dependencies or empty nodes, which are not written."""
     rows = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
     return any("." in row[_ID] or (row[_ID].isdigit() and row[_GRAPH] != "_") for row in rows)
 
@@ -90,8 +90,8 @@ class _Token:
     """A word or a multiword token.
 
     Attributes:
-        columns: of its line.
-        first, last: the positions of its words, from 0.
+        columns: the columns of its line.
+        first, last: positions of its first and last word, from 0.
     """
 
     columns: list[str]
@@ -100,7 +100,7 @@ class _Token:
 
     @property
     def glued(self) -> bool:
-        """No space follows."""
+        """Whether no space follows."""
         return _GLUED in self.columns[_MISC].split("|")
 
 
@@ -109,7 +109,7 @@ class _Lines:
     """The lines of a sentence without its enhanced graph.
 
     Attributes:
-        comments: before the first word.
+        comments: comment lines.
         words: the columns of each word.
         ranges: multiword tokens, in order.
     """
@@ -146,7 +146,7 @@ class _Lines:
         return "\n".join(lines)
 
     def tokens(self) -> list[_Token]:
-        """Return multiword tokens, and the words outside them, in order."""
+        """Return the multiword tokens and all words outside of them, in order."""
         before = {token.first: token for token in self.ranges}
         tokens, position = list[_Token](), 0
         while position < len(self.words):
@@ -156,9 +156,9 @@ class _Lines:
         return tokens
 
     def gaps(self) -> list[str]:
-        """Return what follows each word: nothing, or blanks as the ``text`` comment has them.
+        """Return the blanks after each word, as in the ``text`` comment; empty if none follow.
 
-        Inside a multiword token that is a space, which takes effect where the token is left out.
+        Words inside a multiword token get a space, which is used if the token is left out.
         """
         tokens, gaps = self.tokens(), [" "] * len(self.words)
         text = next((match[1] for line in self.comments if (match := _TEXT.match(line))), "")
@@ -171,7 +171,7 @@ class _Lines:
         return gaps
 
     def reworded(self, words: Sequence[str]) -> "_Lines":
-        """Return the lines with other forms, as many."""
+        """Return the lines with these forms, one per word."""
         old = [columns[_FORM] for columns in self.words]
         if list(words) == old:
             return self
@@ -203,7 +203,7 @@ class _Lines:
         return _Lines(self.comments, rows, ranges).respaced([*between, gaps[-1]])
 
     def _gap(self, gaps: Sequence[str], left: int, right: int) -> str:
-        """Return what is to stand between two words, by what follows each word in the source."""
+        """Return the blanks to write between two words, from the blanks in the source."""
         if self._is_mark(right) and right > 0 and gaps[right - 1] == "":
             return ""
         if self._is_mark(left) and gaps[left] == "":
@@ -232,7 +232,7 @@ class _Lines:
 
 
 def _surface(surface: str, old: Sequence[str], new: Sequence[str]) -> str:
-    """Return the form of a multiword token with other words; empty where it cannot be told."""
+    """Return the form of a multiword token with new words; empty if it is unknown."""
     if "".join(old) != surface or len("".join(new).split()) != 1:
         return ""
     pairs = zip(old, new, strict=True)
@@ -245,7 +245,7 @@ def _apostrophes(word: str) -> int:
 
 
 def _changed(columns: Sequence[str], form: str) -> list[str]:
-    """Return the columns of a word or multiword token with another form."""
+    """Return the columns of a word or multiword token with a new form."""
     columns = list(columns)
     if columns[_FORM] == form:
         return columns

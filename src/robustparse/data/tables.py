@@ -1,8 +1,9 @@
-"""Tables, whatever file holds them: rows in, rows out.
+"""Read and write tables of any file format.
 
 TSV, CSV, JSON lines, a JSON list of objects, Parquet, and datasets of the ``datasets`` library:
-saved in a folder (``FOLDER/SPLIT``), or on the hub (``datasets:NAME:SPLIT``). Files may be packed,
-see `robustparse.files.unpacked`. `columns` decides which columns are the text and the label.
+saved in a folder (``FOLDER/SPLIT``), or on the hub (``datasets:NAME:SPLIT``). Files may be
+compressed, see `robustparse.files.unpacked`. `columns` decides which columns hold the text and the
+label.
 """
 
 import csv
@@ -21,7 +22,7 @@ from robustparse.types import ColumnName, Layout, Row, TableKind
 
 HUB = "datasets:"
 ENDINGS = (".tsv", ".csv", ".jsonl", ".json", ".parquet")
-"""What names of tables end in; any other name is taken for that of a TSV file."""
+"""File name endings of tables; a file with any other ending is read as TSV."""
 
 _DELIMITERS = (",", ";", "\t", "|")  # of CSV: spreadsheets in many countries write semicolons
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")  # the first line of a CSV file that Excel writes
@@ -33,20 +34,22 @@ _QUOTED_TSV = re.compile(
     rf"(?:(?:{_VALUE}\t)*+{_QUOTES}(?:\t(?:{_QUOTES}|{_VALUE}))*+(?:\r?\n|$))++"
 )
 _PARQUET = b"PAR1"
-# What other programs may take for the end of a line of JSON.
+# Characters that some programs treat as line breaks.
 _LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a file, in which no column has a meaning yet.
+    """Rows of a file, before the columns of text and label are chosen.
 
     Args:
-        path: of the file, or name of the dataset.
-        kind: how a file with changed rows is written.
-        named: columns have names; otherwise they are numbered, and the first row may be a header.
-        rows: of each its line (in a dataset or Parquet file its number, from 1) and its values.
-        delimiter: of a CSV file.
+        path: path of the file, or name of the dataset.
+        kind: the format in which changed rows are written.
+        named: whether columns have names; otherwise they are numbered, and the first row may be a
+            header.
+        rows: line and values of each row (in a dataset or Parquet file, the line is the row's
+            number, from 1).
+        delimiter: delimiter of a CSV file.
     """
 
     path: Path
@@ -60,7 +63,7 @@ def read_table(path: str | Path) -> Table:
     """Read a table.
 
     Raises:
-        InputError: names file and line of what cannot be used.
+        InputError: the file is malformed; the error names file and line.
     """
     path = Path(path)
     if is_dataset(path):
@@ -93,9 +96,9 @@ def is_dataset(path: str | Path) -> bool:
 
 
 def ending_of(path: str | Path) -> str:
-    """Return the ending of files made from a table: its own, or ``.jsonl`` for Parquet, datasets.
+    """Return the ending of files made from a table.
 
-    A name that does not say what it is stands for a TSV file.
+    It is that of the table, ``.jsonl`` for Parquet and datasets, and ``.tsv`` for unknown endings.
     """
     if is_dataset(path) or _is_parquet(Path(path)):
         return ".jsonl"
@@ -120,9 +123,9 @@ def _numbered(cells: Iterable[str]) -> dict[ColumnName, Any]:
 
 
 def _csv(path: Path, text: str) -> Table:
-    """Read CSV by the first delimiter that gives all rows the same number of cells.
+    """Read CSV with the first delimiter that gives all rows the same number of cells.
 
-    If there is none, by the first one that divides the first row.
+    If no delimiter does, take the first one that occurs in the first row.
     """
     first = 1
     delimiters: tuple[str, ...] = _DELIMITERS
@@ -151,9 +154,9 @@ def _records(
     """Yield the line where each record begins, and its cells, which may hold line breaks.
 
     Raises:
-        InputError: names the line of a quotation mark that is out of place, or never closed.
+        InputError: a quotation mark is misplaced or never closed; the error names the line.
     """
-    # Python's own reader, as it tells the lines. It refuses fields over a limit for all its users.
+    # The csv module counts lines. Its limit on the size of fields is global.
     lines = (f"{line}\n" for _, line in _lines(text))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
@@ -179,10 +182,10 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, A
 
 def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
     """Yield each object of a list, with the line in which it begins."""
-    decode_json(text, list, path=path)  # names what is wrong with the whole
+    decode_json(text, list, path=path)  # reports invalid JSON anywhere in the file
     decoder, blank = json.JSONDecoder(), re.compile(r"[\s,]*")
     at, line = text.index("[") + 1, 1
-    counted = 0  # characters whose line breaks are counted
+    counted = 0  # number of characters whose line breaks have been counted
     while True:
         at = blank.match(text, at).end()  # type: ignore[union-attr]
         if text[at] == "]":
@@ -197,13 +200,13 @@ def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, An
 
 
 def _is_parquet(path: Path) -> bool:
-    """Tell by the name or the first bytes of a file whether it is Parquet."""
+    """Tell from the name or the first bytes of a file whether it is Parquet."""
     if _ending_of_name(path) == ".parquet":
         return True
     try:
         with path.open("rb") as file:
             return file.read(len(_PARQUET)) == _PARQUET
-    except OSError:  # said when it is read
+    except OSError:  # reported when the file is read
         return False
 
 
@@ -234,9 +237,9 @@ def _dataset(path: Path) -> Table:
 
 
 def _named_rows(path: Path, data: Any) -> Table:
-    """Return the rows of a dataset; the numbers of a ``ClassLabel`` become names, -1 is None.
+    """Return the rows of a dataset; ``ClassLabel`` numbers become names, and -1 becomes None.
 
-    Columns of pictures and sounds are left out.
+    Image and audio columns are left out.
     """
     names = [name for name, feature in data.features.items() if not hasattr(feature, "decode")]
     classes = {name: getattr(data.features[name], "names", None) for name in names}
@@ -255,7 +258,7 @@ def _named_rows(path: Path, data: Any) -> Table:
 
 
 def without_raw(row: Row) -> Row:
-    """Return the row of an utterance whose words are no longer those of its raw text."""
+    """Return the row of a changed utterance, without its raw text and slots."""
     layout = row.layout
     columns: tuple[ColumnName, ...] = (layout.texts[0], layout.label)
     values = {column: row.values.get(column) for column in columns}
@@ -266,16 +269,16 @@ def without_raw(row: Row) -> Row:
 
 
 def row_text(row: Row) -> str:
-    """Return a row as a file of its kind holds it, without a line break at its end."""
+    """Return a row in the format of its file, without a final line break."""
     kind, values = row.layout.kind, row.values
     if kind in ("json lines", "json list"):
-        text = json.dumps(dict(values), ensure_ascii=False, default=str)  # such as a date
+        text = json.dumps(dict(values), ensure_ascii=False, default=str)  # dates, for example
         return text.translate(_LINE_BREAKS)
     return _cells(["" if value is None else str(value) for value in values.values()], row.layout)
 
 
 def table_text(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the parts of a file of rows, which have one layout: names, rows, and what ends it."""
+    """Yield the text of a file piece by piece: header, rows, end. All rows have the same layout."""
     before, after, between = "", "", ""
     for number, row in enumerate(rows):
         if number == 0 and row.layout.kind == "json list":

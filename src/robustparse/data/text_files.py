@@ -1,7 +1,7 @@
-"""Labelled texts, or pairs of texts, from tables of any kind: a row a text, blanks separate words.
+"""Labelled texts or pairs of texts from tables: one row per text, words separated by blanks.
 
-Every text is checked, and every error names the file and the line. The premise of a pair is the
-context of its hypothesis, the text. Rows without an agreed label are not trained on or scored.
+Every text is checked, and every error names the file and the line. In a pair, the hypothesis is the
+text and the premise its context. Rows without an agreed label are neither trained on nor scored.
 """
 
 import re
@@ -35,13 +35,13 @@ TEXTS = Format(
     texts=("text", "sentence"),
     labels=("label", "gold_label"),
     widths={
-        2: "a text and a label, tabs between them",
-        3: "a premise, a hypothesis and a label, tabs between them",
+        2: "a text and a label, separated by a tab",
+        3: "a premise, a hypothesis and a label, separated by tabs",
     },
     is_header=is_label_header,
 )
 
-_CLASS = 0.1  # fraction of rows from which on -1 is a class next to 0 and 1
+_CLASS = 0.1  # smallest fraction of rows with -1 that makes -1 a class beside 0 and 1
 
 
 def read_texts(
@@ -52,16 +52,16 @@ def read_texts(
     limit: str = "max_length",
     known: Known = Known(),  # noqa: B008 - it is frozen
 ) -> list[Example]:
-    """Read the texts of a table; ids count all its rows from 0.
+    """Read the texts of a table; ids number all its rows from 0.
 
     Args:
-        path: of any kind that `read_table` reads.
-        columns: the names of the columns of the text and of the label; of a pair those of both
-            texts and of the label. By default `choose` finds them.
-        max_length: longest allowed text in words, of a pair each of them; None allows any.
-        labelled: rows without a label are left out; otherwise their gold answer is "".
-        limit: the setting by which a user raises ``max_length``, for the message.
-        known: what is known of the file before it is read.
+        path: a table that `read_table` can read.
+        columns: column names of the text and the label, or of both texts of a pair and the label.
+            By default `choose` finds them.
+        max_length: words in the longest allowed text (in pairs, in each text); None for no limit.
+        labelled: leave out rows without a label; otherwise their gold answer is "".
+        limit: the setting that raises ``max_length``, for the error message.
+        known: what the model and the corpus tell about the file.
 
     Raises:
         InputError: the file or a row of it cannot be used.
@@ -95,7 +95,7 @@ def read_texts(
 
 
 def count_labels(path: str | Path, columns: Sequence[str] | None = None) -> Counter[str]:
-    """Count the labels of a file, its first row apart, which may be a header."""
+    """Count the labels of a file, except in the first row, which may be a header."""
     table = read_table(path)
     if table.named:
         rows = choose(table, columns, Known(), TEXTS, True)
@@ -128,11 +128,11 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
 
 
 def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> None:
-    """Refuse columns of no names that are not what their position says.
+    """Check that columns without names hold what their position says.
 
     Raises:
-        InputError: the texts are running numbers, or shorter than the labels; or where labels may
-            be missing, a file holds different values in their place, none of them a label.
+        InputError: the texts are distinct numbers, or shorter than the labels; or labels are
+            optional, and the label column holds distinct values, none of them a label of the model.
     """
     layout, (line, first) = rows.layout, rows.rows[0]
     texts = [label_text(values[layout.texts[0]]) for _, values in rows.rows]
@@ -140,9 +140,9 @@ def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> No
     several = len(rows.rows) > 1
     found = ""
     if several and len(set(texts)) == len(texts) and all(map(str.isdecimal, texts)):
-        found = f"a number in the place of the text, {texts[0]!r}, as in all lines"
+        found = f"the number {texts[0]!r} instead of a text, as in all lines"
     elif _count_words(labels) > _count_words(label_text(v[layout.texts[-1]]) for _, v in rows.rows):
-        found = f"a text in the place of the label, {labels[0]!r:.60}: labels are longer than texts"
+        found = f"the text {labels[0]!r:.60} instead of a label: labels are longer than texts"
     elif (
         not labelled
         and several
@@ -150,10 +150,10 @@ def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> No
         and len(set(labels)) == len(labels)
         and not {*known.labels, ""}.intersection(labels)
     ):
-        found = f"{labels[0]!r:.60} in the place of the label, and no line has one of the model's"
+        found = f"{labels[0]!r:.60} instead of a label, and no line has a label of the model"
     if found:
         expected = f"{len(first)} columns as {TEXTS.widths.get(len(first), 'a text')}"
-        remedy = f"give line 1 the names of the columns, and {NAME_THEM}"
+        remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
         raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
 
 
@@ -162,11 +162,12 @@ def _count_words(texts: Iterable[str]) -> int:
 
 
 def _without_label(path: Path, rows: Rows, known: Known) -> set[str]:
-    """Return what stands in the place of labels where there is none.
+    """Return the cell values that mark a missing label.
 
-    ``-`` and ``-1`` do, unless they are classes: of a model that answers so; ``-`` next to other
-    signs, as in ``+`` and ``-``; ``-1`` next to ``1`` without ``0``, or next to other negative
-    numbers; and next to ``0`` and ``1`` where at least a tenth of the rows have it.
+    These are the empty cell, ``-`` and ``-1``, except where they are classes. A model's labels are
+    classes. ``-`` is a class beside other single signs, such as ``+``. ``-1`` is a class beside
+    ``1`` without ``0``, beside other negative numbers, and beside ``0`` and ``1`` if at least a
+    tenth of the rows have it.
     """
     labels = Counter(label_text(values.get(rows.layout.label)) for _, values in rows.rows)
     present = {marker for marker in NO_LABEL if marker in labels}
@@ -181,7 +182,7 @@ def _without_label(path: Path, rows: Rows, known: Known) -> set[str]:
     if "-1" in present and _minus_one_is_a_class(labels, others):
         present.discard("-1")
         share = labels["-1"] / labels.total()
-        tell(f"{path}: -1 is taken for a label like others: {share:.0%} of the rows have it")
+        tell(f"{path}: -1 is treated as a class, because {share:.0%} of the rows have it")
     return {"", *present}
 
 
@@ -195,17 +196,17 @@ def _minus_one_is_a_class(labels: Mapping[str, int], others: set[str]) -> bool:
 
 
 def check_length(sentence: Sentence, most: int | None, limit: str) -> None:
-    """Refuse a text, or a text of a pair, of more words than ``most``.
+    """Check that no text of an example has more than ``most`` words.
 
     Raises:
-        InputError: says which text, and how to raise the limit.
+        InputError: a text is too long; the error says how to raise the limit.
     """
     second = "second text" if sentence.context else "text"
     for what, words in (("first text", sentence.context), (second, sentence.words)):
         if most is not None and len(words) > most:
             raise InputError(
                 f"the {what} has {len(words)} words, over the limit of {most}",
-                remedy=f"raise {limit} or take the line out of the file",
+                remedy=f"raise {limit}, or remove the line from the file",
             )
 
 
@@ -213,7 +214,7 @@ def words_of(text: object, what: str) -> tuple[str, ...]:
     """Return the words of a cell.
 
     Raises:
-        InputError: it holds none, or no text.
+        InputError: the cell is empty or not a text.
     """
     if isinstance(text, str) and (words := tuple(text.split())):
         return words
@@ -222,10 +223,10 @@ def words_of(text: object, what: str) -> tuple[str, ...]:
 
 
 def changed_row(example: Example, words: Sequence[str] | None, answer: str | None) -> Row:
-    """Return the row of an example with its words or others, and with another answer.
+    """Return the row of an example with new words, a new answer, or both; None keeps the old.
 
-    All else stays as it is, but a raw text that other words were made of is left out. An example
-    that was made in memory becomes a row of tabs.
+    Other columns stay as they are, except that changed utterances lose their raw text. An example
+    that was not read from a file becomes a row of a TSV file.
     """
     new = tuple(example.sentence.words if words is None else words)
     label = str(example.gold) if answer is None else answer
@@ -246,25 +247,24 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
 
 
 def find_split(folder: str | Path, split: str) -> Path:
-    """Find the texts of ``train``, ``dev`` or ``test`` in a folder or a dataset.
+    """Find the file of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
 
-    That is a table whose name ends in SPLIT, such as ``mr-train.tsv``; of a dataset its split. What
-    is called ``validation`` is the development data too.
+    The name of a file ends in the split, as in ``mr-train.tsv``. ``validation`` serves as ``dev``.
 
     Raises:
-        InputError: there is none, or several; or the folder is one dataset without splits.
+        InputError: no file or several files match, or the folder is a dataset without splits.
     """
     of_dataset = "validation" if split == "dev" else split
     if str(folder).startswith(HUB):
         return Path(f"{folder}:{of_dataset}")
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError("no such folder", path=folder, expected=f"one with {split}.tsv in it")
+        raise InputError("no such folder", path=folder, expected=f"a folder with {split}.tsv in it")
     if (folder / "state.json").exists():
         remedy = f"name it with {split}_file"
         if split != "dev":
             remedy += ", and the development data with dev_file"
-        found = "one dataset without splits"
+        found = "a dataset without splits"
         raise InputError(found, path=folder, expected="a folder of splits", remedy=remedy)
     endings = "|".join(map(re.escape, ENDINGS))
     name = re.compile(rf".*({split}|{of_dataset})(-00000-of-00001)?({endings})")

@@ -1,7 +1,7 @@
-"""Utterances as people wrote them, and what semantic parsers read of them: slots and stems.
+"""Raw utterances, and the slots and stems that semantic parsers read instead.
 
-Corpora replace the names of entities by slots (``c0`` for a city) and stem the words. Operations on
-sentences need the raw text: stems are not English, and a name of two words is one slot.
+Corpora replace the names of entities by slots (``c0`` for a city) and stem the words. Operations
+need the raw text: stems are not English words, and a slot can stand for several words.
 """
 
 import re
@@ -18,7 +18,7 @@ from robustparse.errors import InputError
 from robustparse.files import decode_json
 from robustparse.types import Example, Sentence
 
-_SLOT = re.compile(r"[a-z_]+\d+|num_salary")  # the latter of JOBS
+_SLOT = re.compile(r"[a-z_]+\d+|num_salary")  # num_salary is in JOBS
 FOUR = "raw text, utterance, form and slots (a JSON object: slot -> its text)"
 _STOPS = (".", "?", "!")
 
@@ -27,10 +27,9 @@ class RawUtterance(NamedTuple):
     """The raw text of an utterance.
 
     Attributes:
-        words: of the text.
-        slots: the text of each slot, its words separated by blanks; empty where a slot has no text
-            of its own.
-        stemmed: whether parsers read stems of its words.
+        words: the words of the text.
+        slots: maps each slot to its text, words separated by blanks; empty if the slot has no text.
+        stemmed: whether parsers read stems of the words.
     """
 
     words: tuple[str, ...]
@@ -38,19 +37,19 @@ class RawUtterance(NamedTuple):
     stemmed: bool = True
 
     def read(self, word: str) -> str:
-        """Return a word that belongs to no slot as a parser reads it."""
+        """Return what a parser reads for a word outside of slots."""
         return stem(word) if self.stemmed else word
 
     def parsed(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Return other words, of the same entities, as a parser reads them.
+        """Return what a parser reads for other words about the same entities.
 
-        The words of a slot become its name, the longest text first; all others are stemmed by the
-        Snowball stemmer for English, if the corpus is. A stop at the end goes.
+        The text of a slot is replaced by the slot's name, longest texts first. In a stemmed corpus,
+        all other words are stemmed (Snowball, English). Final punctuation is removed.
         """
         return tuple(token for token, _ in self.placed(words))
 
     def placed(self, words: Sequence[str]) -> list[tuple[str, int]]:
-        """Return the same, each with the position of the last of the words that it stands for."""
+        """Return the tokens of `parsed`, each with the position of the last word it stands for."""
         texts = sorted(
             ((tuple(text.split()), slot) for slot, text in self.slots.items() if text),
             key=lambda pair: -len(pair[0]),
@@ -74,11 +73,12 @@ def slots_in(tokens: Sequence[str]) -> set[str]:
 
 
 def raw_utterance(example: Example, stemmed: bool = True) -> RawUtterance | None:
-    """Return the raw text of an example, from its row in the file; None if that has none.
+    """Return the raw text in the row of an example, or None.
 
     Args:
-        example: whose words tell whether its corpus is stemmed, if the raw words are other words.
-        stemmed: whether it is, where they do not tell.
+        example: an example of a semantic parser. If its words differ from the raw words, they show
+            whether the corpus is stemmed.
+        stemmed: whether the corpus is stemmed, if the words do not show it.
     """
     row = example.row
     if row is None or row.layout.raw is None:
@@ -94,10 +94,10 @@ def raw_utterance(example: Example, stemmed: bool = True) -> RawUtterance | None
 
 @dataclass(frozen=True, eq=False)
 class RawReading(Reading):
-    """A raw text, of which a parser reads slots and stems.
+    """A raw text that a parser reads as slots and stems.
 
-    Words of slots may not be exchanged, nor those of which the utterance is not made as `parsed`
-    makes it.
+    Words of slots may not be replaced, nor words that `parsed` does not map to a token of the
+    utterance.
 
     Args:
         raw: the text with its slots.
@@ -108,7 +108,7 @@ class RawReading(Reading):
 
     @classmethod
     def aligned(cls, raw: RawUtterance, utterance: Sentence) -> "RawReading":
-        """Return how an utterance is read; the words of the raw text get its tags."""
+        """Align an utterance with its raw text, whose words get the utterance's tags."""
         words = utterance.words
         placed = raw.placed(raw.words)
         places = np.full(len(words), -1)
@@ -117,7 +117,7 @@ class RawReading(Reading):
             places[second : second + size] = [at for _, at in placed[first : first + size]]
         slots = slots_in(words)
         free = (places >= 0) & np.array([word not in slots for word in words])
-        # A raw word that none stands for, as the first one of a slot, has the tags of the next.
+        # A raw word without a token of its own, such as the first of a slot, gets the next tags.
         standing = np.flatnonzero(places >= 0)
         after = np.searchsorted(places[standing], np.arange(len(raw.words)))
         owners = np.append(standing, len(words) - 1)[after].tolist()
@@ -128,7 +128,7 @@ class RawReading(Reading):
         return cls(Sentence(raw.words, upos, xpos), words, places, free, raw)
 
     def candidates(self, index: int, words: Sequence[str]) -> list[str]:
-        """Leave out stops, slots and their words, too: with these, others may be read otherwise."""
+        """Also leave out final punctuation, slots and words of slots: they change other tokens."""
         of_slots = {word for text in self.raw.slots.values() for word in text.split()}
         read = [self.read(word) for word in words]
         barred = {self.words[index], *self.raw.slots, *slots_in(read)}
@@ -139,7 +139,7 @@ class RawReading(Reading):
         ]
 
     def read(self, word: str) -> str:
-        """Return its stem, where parsers read stems."""
+        """Return the stem of a candidate, if parsers read stems."""
         return self.raw.read(word)
 
     def of(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -153,22 +153,22 @@ class RawReading(Reading):
 
 
 def slots_of(cell: object) -> dict[str, str]:
-    """Return the slots that a cell holds: a JSON object, or the text of one.
+    """Return the slots in a cell, which holds a JSON object or its text.
 
     Raises:
-        InputError: it holds something else.
+        InputError: the cell holds something else.
     """
     return dict(cell) if isinstance(cell, dict) else decode_json(str(cell), dict)
 
 
 def check_raw(cells: Sequence[object]) -> None:
-    """Refuse a row without a raw text, or whose slots are no slots.
+    """Check the raw text and the slots of a row.
 
     Args:
-        cells: the raw text, and the slots.
+        cells: the raw text and the slots.
 
     Raises:
-        InputError: shows both.
+        InputError: the text is empty, or a slot is not a text.
     """
     text, cell = cells
     slots = slots_of(cell)

@@ -1,4 +1,4 @@
-"""Stems: what corpora of semantic parsing have in place of words (Snowball for English)."""
+"""Stems, which corpora of semantic parsing hold instead of words (Snowball, English)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from functools import cache
 
 from robustparse.data.reading import Reading
 
-# Endings that the stemmer leaves and that English words hardly have: citi, serv, peopl, bridg, nc.
+# Endings that are common in stems and rare in English words: citi, serv, peopl, bridg, nc.
 _ONLY_STEMS = re.compile(
     r"(?=[a-z]{4})[a-z]*[aeiouy][a-z]*(?:[^aeiouy]i|v|[bcdfgkptz]l|dg|[^aeiouy]c)"
 )
@@ -22,11 +22,11 @@ def stem(word: str) -> str:
 
 
 def are_stems(words: Iterable[str]) -> bool | None:
-    """Tell whether the distinct words of a corpus are stems; None if they do not show it.
+    """Tell whether the words of a corpus are stems; None if that is undecided.
 
-    Words that only a stemmer writes (``everi``) are counted against those that it would not leave
-    as they are (``every``). A stem may be one of the latter (``pleas``), as stems are not stemmed
-    twice.
+    Compares the number of words that only a stemmer writes (``everi``) with the number of words
+    that a stemmer would change (``every``). Stems can count as the latter (``pleas``), because
+    stemming a stem may change it again.
     """
     spelled = {word for word in words if re.fullmatch("[a-z]+", word)}
     stems = {word for word in spelled if _ONLY_STEMS.fullmatch(word)}
@@ -35,7 +35,7 @@ def are_stems(words: Iterable[str]) -> bool | None:
 
 
 class StemReading(Reading):
-    """A text of stems without its raw words: candidates are stemmed before they are put there."""
+    """A text of stems without raw words; candidates are stemmed before they replace a word."""
 
     plain = False
 
