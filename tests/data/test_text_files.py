@@ -101,7 +101,7 @@ def test_a_dataset_says_which_row_is_half_a_pair(tmp_path: Path):
     datasets.Dataset.from_dict(rows).save_to_disk(str(tmp_path / "y"))
     with pytest.raises(InputError) as error:
         read_texts(tmp_path / "y")
-    assert error.value.found == "no column 'hypothesis': a pair without its second text"
+    assert error.value.found == "no column 'hypothesis': the second text of the pair is missing"
     assert error.value.expected == "one of premise, label"
 
 
@@ -129,7 +129,7 @@ MISTAKES = {
         None,
         2,
         "2 columns in 'a\\tpos', a pair without its second text or its label",
-        "a premise, a hypothesis and a label, tabs between them, as in the lines before",
+        "a premise, a hypothesis and a label, separated by tabs, as in the lines before",
     ),
     "hypothesis gone": ("x.tsv", "a\tb\tpos\na\t\tpos", None, 2, "an empty second text", "words,"),
     "a pair among texts": ("x.tsv", "a\tpos\na\tb\tpos", None, 2, "3 columns", "a text and"),
@@ -155,7 +155,7 @@ MISTAKES = {
         '{"premise": "a", "label": 1}',
         None,
         1,
-        "no column 'hypothesis': a pair without its second text",
+        "no column 'hypothesis': the second text of the pair is missing",
         "one of premise, label",
     ),
     "second row without its hypothesis": (
@@ -163,7 +163,7 @@ MISTAKES = {
         '{"premise": "a", "hypothesis": "b", "label": 1}\n{"premise": "a", "label": 1}',
         None,
         2,
-        "no column 'hypothesis': a pair without its second text",
+        "no column 'hypothesis': the second text of the pair is missing",
         "one of premise, label",
     ),
     "first row without its premise": (
@@ -218,7 +218,7 @@ REMEDIES = {
     "long": "raise --max_length",
     "no column": "--columns",
     "no label there": "--columns",
-    "a pair among texts": "give line 1 its second text",
+    "a pair among texts": "add the second text to line 1",
     "first row without its hypothesis": "'[sentence1, sentence2, label]'",
 }
 
