@@ -1,12 +1,12 @@
-"""Which classes, functions and programs a recipe, a configuration or a checkpoint may name.
+"""Check which classes and programs a recipe, a configuration or a checkpoint may name.
 
-To name a class is to run its code, so a name is checked before anything is imported for it: the
-public classes of the package are allowed, a written list of Lightning's and torch's classes in
-configurations, and all classes of a module that the user trusts (``--trust my_package``).
+Naming a class runs its code, so names are checked before anything is imported. Files may name the
+public classes of the package, the classes of Lightning and torch that are listed below, and all
+classes of a module that the user trusts (``--trust my_package``).
 
-A class whose objects run a program says so with the attribute ``runs_programs = True``. Its
-``command``, an argument or an attribute of the class, is the program's name, or a list that begins
-with it. The command line must allow the program (``--trust apertium``), or all programs
+A class that runs a program sets the attribute ``runs_programs = True``. Its ``command``, an
+argument or an attribute of the class, is the program's name or a list that begins with the name.
+The command line must allow the program (``--trust apertium``) or all programs
 (``--trust commands``).
 """
 
@@ -30,7 +30,7 @@ from robustparse.errors import InputError, Stopped
 PACKAGE = __name__.partition(".")[0]
 OPTION = "--trust"
 COMMANDS = "commands"  # the name that stands for all programs
-# None of their arguments is a function or an object of any type.
+# No argument of these classes is a function or an arbitrary object.
 _LISTED: dict[str, tuple[str, ...]] = {
     "pytorch_lightning.callbacks": (
         *("DeviceStatsMonitor", "EarlyStopping", "GradientAccumulationScheduler"),
@@ -59,59 +59,59 @@ _programs: set[str] = set()
 
 
 def trust(names: Iterable[str]) -> None:
-    """Allow every class of some modules, found in the current folder too, and some programs.
+    """Allow all classes of modules, also of modules in the current folder, and programs.
 
     Args:
-        names: of packages or modules, each with all that it contains; of programs, as files name
-            them; or ``commands`` for all programs.
+        names: packages or modules, with everything they contain; programs, as files name them; or
+            ``commands`` for all programs.
 
     Raises:
-        InputError: one is neither the name of a module nor of a program that is installed.
+        InputError: a name is neither a module name nor an installed program.
     """
     for name in names:
         root, *_ = parts = name.split(".")
-        # jsonargparse could be told by a configuration to import whatever it likes.
+        # Through jsonargparse, a configuration could import any module.
         is_module = all(part.isidentifier() for part in parts) and root != "jsonargparse"
         is_program = name == COMMANDS or (bool(name) and shutil.which(name) is not None)
         if not (is_module or is_program):
-            found = f"{name!r} is neither the name of a module nor of a program that is installed"
+            found = f"{name!r} is neither a module name nor an installed program"
             raise InputError(found, key=OPTION, expected=f"my_package, a program or {COMMANDS}")
         _programs.add(name)
-        # The name of a program does not also allow a file of the current folder.
+        # A program's name must not allow a module of the same name in the current folder.
         if is_module and not (is_program and PathFinder.find_spec(root) is None):
             _trusted.add(name)
     if _trusted and (folder := str(Path.cwd())) not in sys.path:
-        sys.path.append(folder)  # last, so that no file there takes a library's place
+        sys.path.append(folder)  # last, so that no file in it hides a library
 
 
 def trusted() -> list[str]:
-    """Name all that was trusted in this process, as `trust` takes it."""
+    """Return all names that were trusted in this process."""
     return sorted(_trusted | _programs)
 
 
 def trusted_modules() -> list[str]:
-    """Name the modules that were trusted in this process."""
+    """Return the modules that were trusted in this process."""
     return sorted(_trusted)
 
 
 def allowed(class_path: str) -> bool:
-    """Say whether a class is a public one of the package or is in a trusted module."""
+    """Tell whether a class is a public class of the package or belongs to a trusted module."""
     return class_path in public_classes().values() or _is_trusted(class_path)
 
 
 def check_class(
     class_path: str, *, path: str | Path | None = None, line: int | None = None, key: str
 ) -> None:
-    """Refuse a class that a configuration may not name; nothing is imported.
+    """Check that a configuration may name a class, without importing anything.
 
     Args:
-        class_path: as given, with its module or as a bare name.
-        path: of the file.
-        line: in it.
-        key: the setting or the option.
+        class_path: a class path or a bare class name.
+        path: the file that names the class.
+        line: the line in the file.
+        key: the setting or option that names the class.
 
     Raises:
-        InputError: names the class, and what to write instead or how to trust it.
+        InputError: the class is not allowed; the error says what to write or how to trust it.
     """
     if full_path(class_path) is not None:
         return
@@ -133,18 +133,18 @@ def check_class(
 
 
 def allowed_class(class_path: str) -> type:
-    """Import a class that a file names, by a name that was checked.
+    """Import a class whose name was checked by `check_class`.
 
-    A trusted module also holds what it imports itself, such as functions of the module os.
+    The name may still lead to an object that a trusted module imports, such as a function of os.
 
     Raises:
-        ImportError, AttributeError: there is none of this name.
+        ImportError, AttributeError: there is no such class.
         InputError: it is a function, or a class of a module that is not trusted.
     """
     module, _, name = class_path.rpartition(".")
     kind: object = getattr(import_module(module), name)
     if not isinstance(kind, type):
-        raise InputError(f"{class_path} is not a class; functions are never named")
+        raise InputError(f"{class_path} is not a class; files cannot name functions")
     defined = f"{kind.__module__}.{kind.__qualname__}"
     ours = defined.startswith(f"{PACKAGE}.")
     if not (ours or _is_trusted(defined) or class_path in _listed().values()):
@@ -153,29 +153,29 @@ def allowed_class(class_path: str) -> type:
 
 
 def check_arguments(kind: type, arguments: Mapping[str, Any], key: str | None = None) -> None:
-    """Refuse an object that a file or an option describes, where it runs a program or a function.
+    """Check that an object described by a file or an option runs no untrusted program.
 
     Args:
-        kind: its class.
-        arguments: of the constructor, plain values.
-        key: the setting or the option.
+        kind: the class of the object.
+        arguments: plain arguments of its constructor.
+        key: the setting or option that describes the object.
 
     Raises:
-        InputError: the class runs a program that the command line does not allow; or it is one of
-            the package's and takes a function, which only Python can give.
+        InputError: the class runs a program that the command line does not allow, or it is a class
+            of the package that takes a function, which only Python code can pass.
     """
     if getattr(kind, "runs_programs", False):
         program = _program(kind, arguments)
         if not _programs.intersection((COMMANDS, program)):
             raise InputError(
-                f"{kind.__name__} runs the program {program}, which no file may start by itself",
+                f"{kind.__name__} runs the program {program}, which needs your permission",
                 key=key,
-                remedy=f"if you know it, add {OPTION} {shlex.quote(program)}, or {OPTION} "
+                remedy=f"if you trust it, add {OPTION} {shlex.quote(program)}, or {OPTION} "
                 f"{COMMANDS} for all programs",
             )
     if kind.__module__.partition(".")[0] == PACKAGE and _takes_function(kind):
         raise InputError(
-            f"a {kind.__name__} takes a function, which no file and no option names",
+            f"a {kind.__name__} takes a function, which files and options cannot name",
             key=key,
             remedy=f"make it in Python, or name a class of your own and add {OPTION} my_package",
         )
@@ -192,7 +192,7 @@ def _program(kind: type, arguments: Mapping[str, Any]) -> str:
 def _takes_function(kind: type) -> bool:
     try:
         hints = get_type_hints(kind.__init__)  # type: ignore[misc]
-    except NameError:  # of names that its file imports only for type checkers
+    except NameError:  # the module imports some types for type checkers only
         return False
     return any(map(_is_function, hints.values()))
 
@@ -203,7 +203,7 @@ def _is_function(hint: object) -> bool:
 
 
 def full_path(name: str) -> str | None:
-    """Return the class path of an allowed class, whose name may be bare, or None."""
+    """Return the class path of an allowed class from its path or bare name, or None."""
     if "." in name:
         listed = name in _listed().values()
         return name if listed or allowed(name) else None
@@ -212,7 +212,7 @@ def full_path(name: str) -> str | None:
 
 @cache
 def public_classes() -> dict[str, str]:
-    """Return the class paths of the package's public classes by their bare names."""
+    """Map bare names of the package's public classes to their class paths."""
     found: dict[str, str] = {}
     for stub in sorted(Path(__file__).parent.glob("*/__init__.pyi")):
         for statement in ast.parse(stub.read_text("utf-8")).body:
@@ -229,12 +229,12 @@ def _listed() -> dict[str, str]:
 
 @contextmanager
 def trusted_code_may_not_exit() -> Iterator[None]:
-    """Report code of a trusted module that ends the program, in a constructor for example.
+    """Report trusted code that ends the program, for example in a constructor.
 
-    Without this, ``sys.exit()`` there would look like a command that has done its work.
+    Otherwise ``sys.exit()`` in such code would look like a successful command.
 
     Raises:
-        InputError: names the module.
+        InputError: code of a trusted module ended the program; the error names the module.
     """
     try:
         yield

@@ -208,7 +208,7 @@ def test_operations_need_no_model(made, tmp_path, capsys):
     assert len(read_treebank(path)) == 3
     assert "give --task" in mistake(capsys, *sample)
     sample += ["--task", "dependency", "--tagger", "nltk"]
-    assert "--tagger: is for attacks only" in mistake(capsys, *sample)
+    assert "--tagger: applies to attacks only" in mistake(capsys, *sample)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_the_language_of_forms_is_named(tmp_path, capsys):
         assert summary(out)["language"] == "prolog"
     assert "--language" in mistake(capsys, *options, "--task", "dependency", "--language", "prolog")
     attack = ["--attack", "pwws", "--checkpoint", "a.ckpt", "--language", "prolog"]
-    assert "--language: is for operations only" in mistake(capsys, *options[:-2], *attack)
+    assert "--language: applies to operations only" in mistake(capsys, *options[:-2], *attack)
     assert "language: got 'sql'" in mistake(capsys, *options, "--language", "sql")
 
 

@@ -265,7 +265,7 @@ def test_what_the_hypothesis_tells_is_scored_against_the_model(
     (tmp_path / "single.tsv").write_text("good food\tpositive\n")
     for model, given, file, says in (
         (checkpoint, checkpoint, folder / "test.tsv", "InferSent reads both texts"),
-        (blind, blind, tmp_path / "single.tsv", "the data are no pairs"),
+        (blind, blind, tmp_path / "single.tsv", "the data are not pairs"),
     ):
         options = ["--checkpoint", model, "--hypothesis_only", given, "--data", str(file)]
         assert f"--hypothesis_only: {says}" in mistake(capsys, "evaluate", *options)

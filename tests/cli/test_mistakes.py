@@ -66,7 +66,7 @@ OPTIONS = [
     ("augment", "--tokens 0", "--tokens must be above 0 and at most 1, got 0.0"),
     ("augment", "--keep some", "some"),
     ("augment", "--out copies.txt", "name a file that ends in .conllu"),
-    ("augment", "--out {made}/test.conllu", "is the data itself"),
+    ("augment", "--out {made}/test.conllu", "is the data file"),
     ("augment", "--out {made}/test.conllu --data none.conllu", "none.conllu: no such file"),
     ("evaluate", "--seed -1", "--seed must be >= 0 and below 2**64, got -1"),
     ("evaluate", "--limit some", "--limit: got some; expected int"),

@@ -363,9 +363,9 @@ def test_pairs_and_single_texts_are_told_apart() -> None:
         pairs: FunctionVictim(len, CLASSIFICATION, labels=["pos"], pairs=pairs)  # type: ignore[arg-type]
         for pairs in (False, True)
     }
-    with pytest.raises(InputError, match=r"sentence 1: a pair, and .* is asked about single texts"):
+    with pytest.raises(InputError, match=r"sentence 1: a pair, but .* reads single texts"):
         made[False].check(PAIRS)
-    with pytest.raises(InputError, match="sentence 5: a single text, and len is asked about pairs"):
+    with pytest.raises(InputError, match="sentence 5: a single text, but len reads pairs"):
         made[True].check([*PAIRS, Example(4, Sentence(("cats",)), "pos")])
     with pytest.raises(InputError) as error:
         FunctionVictim(len, pairs=True)  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""``robustparse augment``: changed copies of training sentences, to train on as well.
+"""``robustparse augment``: write changed copies of training sentences, as additional data.
 
-Operations that need no model change them, as surface noise, or an attack does. Zheng et al. (2020,
-section 3.4) attack a random half of the training sentences and add every copy, the unchanged ones
-too (``--fraction 0.5 --keep all``); Wang et al. (2021) attack all and add the changed ones. The
-attack runs in a folder next to the copies, where it resumes after a stop.
+The changes come from an attack, or from operations such as surface noise, which need no model.
+Zheng et al. (2020, section 3.4) attack a random half of the training sentences and add every
+copy, the unchanged ones too (``--fraction 0.5 --keep all``); Wang et al. (2021) attack all and add
+the changed ones. The attack runs in a folder next to the copies, where it can resume after an interruption.
 """
 
 import json
@@ -78,27 +78,27 @@ def augment(
     Args:
         data: a data file, or ``sample`` for the embedded training sentences.
         out: file of the copies, in the data's format and with its gold answers; a summary goes
-            into a .json file next to it (.summary.json if the copies are one), an attack into an
-            .attack folder.
+            into a .json file next to it (.summary.json if the copies are in a .json file), and the
+            attack into a folder that ends in .attack.
         attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
         checkpoint: the model to attack: a path; several paths make one ensemble.
         operations: operations to perturb with instead of an attack, such as ``typos,casing``; one
             is drawn for each sentence.
-        task: with operations, the task of the data, such as ``semantic``, where the ending of their
-            name does not tell.
-        language: with operations on logical forms, the language of these: ``lambda``, ``prolog`` or
-            the class path of a language of a trusted module; by default the first two are told by
-            their tokens.
-        fraction: copy only this fraction of the sentences, drawn at random by the seed. Of those
-            that operations cannot change another one takes the place, if only changes are kept.
+        task: with operations, the task of the data, such as ``semantic``, if the file name does not
+            show it.
+        language: with operations, the language of the logical forms: ``lambda``, ``prolog`` or the
+            class path of a language in a trusted module. By default, the tokens show whether it is
+            ``lambda`` or ``prolog``.
+        fraction: copy only this fraction of the sentences, drawn at random with the seed. With
+            ``keep changed``, sentences that the operations cannot change are replaced by others.
         tokens: instead of a fraction of the sentences, draw sentences until they hold this
             fraction of the words.
-        similarity: leave out copies that operations make and that are less similar to their
-            originals than its minimum, as an automatic stand-in for human judges:
-            ``SentenceSimilarity`` by a sentence encoder, ``VectorSimilarity`` by word vectors.
-            Compares whole texts, without its window.
-        keep: write changed copies only, or all; or pairs for ``evaluate --perturbed``, which are
-            changed copies, each with its original.
+        similarity: with operations, leave out copies whose similarity to the original is below a
+            minimum, as an automatic substitute for human judges: ``SentenceSimilarity`` uses a
+            sentence encoder, ``VectorSimilarity`` word vectors. Whole texts are compared; the
+            window is ignored.
+        keep: write ``changed`` copies only, or ``all``, or ``pairs`` of a changed copy and its
+            original for ``evaluate --perturbed``.
         limit: take only the first LIMIT sentences.
         seed: seed of all random choices and of the embedded sample; by default the
             recipe's own (0 if it has none).
@@ -118,7 +118,7 @@ def augment(
         tagger: for an attack only, gives tags to sentences without any, such as texts: nltk,
             spacy or stanza, with a model after a colon (spacy:en_core_web_md). Utterances are
             tagged by their raw text.
-        recipe: what the attack was made of, which a command knows.
+        recipe: the recipe of the attack; set by the command line.
     """
     copies, (drawn, unit) = Path(out), _drawn(fraction, tokens)
     seed = (0 if attack is None else attack.seed) if seed is None else seed
@@ -128,29 +128,29 @@ def augment(
         _check_out(copies, data, kind)
         _write_perturbed(copies, _Perturbed(kind, operations, file, similarity, keep), keep)
     elif similarity is not None:
-        raise InputError("is for operations only", key="--similarity", remedy=IN_ATTACKS)
+        raise InputError("applies to operations only", key="--similarity", remedy=IN_ATTACKS)
     elif language is not None:
         remedy = "leave it out: the checkpoint knows its language"
-        raise InputError("is for operations only", key="--language", remedy=remedy)
+        raise InputError("applies to operations only", key="--language", remedy=remedy)
     elif operations is None and attack is not None and checkpoint is not None:
         folder, check = copies.with_suffix(".attack"), partial(_check_out, copies, data)
         victim = Checkpoints(as_list(checkpoint), decoder, beam, precision, mean)
         parts = (recipe or Recipe.of(attack), victim, file, seed, device, devices, check)
         _write_attacked(copies, AttackRun(folder, *parts), attack, file, keep)
     else:
-        raise InputError("an attack takes a checkpoint, operations none", remedy=EITHER)
+        raise InputError("an attack needs a checkpoint, and operations take none", remedy=EITHER)
 
 
 def _task(data: str, name: str | None, language: str | None) -> Task:
     """Return the task of data that operations change.
 
     Raises:
-        InputError: there is none of this name, or it has no logical forms.
+        InputError: the name is unknown, or the task has no logical forms.
     """
     if language is None:
         return task_of(data) if name is None else named(name)
     if name not in (None, SemanticTask.name):
-        found = f"got {language!r}, and the task {name} has no logical forms"
+        found = f"got {language!r}, but the task {name} has no logical forms"
         raise InputError(found, key="--language", remedy="leave it out")
     return SemanticTask(language_named(language).name)
 
@@ -159,15 +159,15 @@ Copies = Iterable[tuple[Example, Sequence[str], bool]]  # with the original word
 
 
 class _Perturbed:
-    """The copies that operations make of a file, and how many examples have none.
+    """The copies that operations make of a file, and the number of examples without a copy.
 
     Args:
-        task: of the gold answers.
-        operations: of which one is drawn for each example.
-        file: of the examples.
+        task: the task of the gold answers.
+        operations: one of them is drawn for each example.
+        file: the file of the examples.
         similarity: judges the copies, see `augment`.
-        keep: see `augment`; where only copies are written, further examples are drawn in place of
-            those without one (Huang et al. 2021), as long as there are any.
+        keep: see `augment`; with ``changed``, examples without a copy are replaced by further
+            examples, as long as there are any (Huang et al. 2021).
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class _Perturbed:
         keep: Keep,
     ) -> None:
         if file.tagger is not None:
-            raise InputError("is for attacks only", key="--tagger", remedy="leave it out")
+            raise InputError("applies to attacks only", key="--tagger", remedy="leave it out")
         self.task, self.file, self.similarity = task, file, similarity
         self.operations = [one.name for one in operations]
         self._examples = new = file.read(task)
@@ -202,7 +202,7 @@ class _Perturbed:
         }
 
     def _further(self, count: int) -> list[Example]:
-        """Return the next examples of the order in which the file's are drawn."""
+        """Return the next examples in the random order of the file."""
         if not count or self.file.limit is not None or self.file.unit != "sentences":
             return []
         whole = self._whole
@@ -226,7 +226,7 @@ class _Perturbed:
         return [copy for copy, kept in zip(made, enough, strict=True) if kept]
 
     def copies(self, keep: Keep) -> Copies:
-        """Yield the copies, or with ``all`` also the examples without one."""
+        """Yield the copies, and with ``all`` also the examples without a copy."""
         for example in self._examples:
             if example.id in self._kept or keep == "all":
                 copy = self._kept.get(example.id, example)
@@ -234,7 +234,7 @@ class _Perturbed:
 
 
 def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
-    """Write the copies; print how many examples have none, and the percentage left out."""
+    """Write the copies; print how many examples have no copy, and how many copies are left out."""
     made: dict[str, Any] = {"task": source.task.name}
     made |= {} if source.task.language is None else {"language": source.task.language}
     made |= {"operations": source.operations, "seed": source.file.seed}
@@ -245,7 +245,7 @@ def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
     total, none, unlike = source.counts.values()
     for warning in idle(source.changed, total):
         print(f"robustparse: {warning}", file=sys.stderr)
-    said = f"{none} of {total} examples have no copy that is changed and keeps its gold answer"
+    said = f"{none} of {total} examples have no changed copy that keeps the gold answer"
     if source.similarity is not None:
         share = f"{percent(unlike, max(1, total - none)):.1f} %"
         less = f"similarity below {source.similarity.minimum:g}"
@@ -254,13 +254,13 @@ def _write_perturbed(out: Path, source: _Perturbed, keep: Keep) -> None:
 
 
 def _write_attacked(out: Path, run: AttackRun, attack: Attack, file: DataFile, keep: Keep) -> None:
-    """Attack, and write the copies, in the process that writes for all."""
+    """Attack; write the copies in the main process."""
     if summary := attacked(run, attack):
         _write_report(out, file, keep, summary, _attacked(summary, run.folder, keep))
 
 
 def _attacked(summary: Summary, folder: Path, keep: Keep) -> Copies:
-    """Yield copies that an attack changed, or all."""
+    """Yield the copies that an attack changed, or all copies."""
     task = named(summary["task"], summary.get("language"))
     for line, copy in zip(
         each_line(folder / EXAMPLES), read_adversarial(folder, task), strict=True
@@ -272,7 +272,7 @@ def _attacked(summary: Summary, folder: Path, keep: Keep) -> Copies:
 def _write_report(
     out: Path, file: DataFile, keep: Keep, made: Mapping[str, Any], copies: Copies
 ) -> None:
-    """Write the copies, and how they were made into the .json file next to them."""
+    """Write the copies, and a summary into the .json file next to them."""
     task = named(made["task"])
     counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
 
@@ -285,7 +285,7 @@ def _write_report(
             yield copy, original
         if not counts["n_copies"]:
             raise InputError(
-                "nothing is changed, so that there is no copy to write",
+                "nothing was changed, so there is no copy to write",
                 path=out,
                 remedy="choose other operations or another attack, or --keep all",
             )
@@ -304,7 +304,7 @@ def _write_report(
 
 
 def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, FractionOf]:
-    """Return which fraction is attacked, and of what."""
+    """Return the fraction to copy and its unit."""
     if fraction is not None and tokens is not None:
         raise InputError(
             "--fraction counts sentences and --tokens words", remedy="give one of them"
@@ -315,14 +315,14 @@ def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Fractio
 
 
 def _check_out(out: Path, data: str, task: Task) -> None:
-    """Refuse a name of another format, and the data's own."""
+    """Check that the name of the output fits the data's format and is not the data file."""
     expected = task.ending(data)
     if out.suffix.lower() != expected:
         raise InputError(
-            f"the copies are in the format of {data}",
+            f"the copies have the format of {data}",
             path=out,
             key="--out",
             remedy=f"name a file that ends in {expected}",
         )
     if data != SAMPLE and out.exists() and Path(data).exists() and out.samefile(data):
-        raise InputError("is the data itself", path=out, key="--out", remedy="name another file")
+        raise InputError("is the data file", path=out, key="--out", remedy="name another file")

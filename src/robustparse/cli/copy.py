@@ -1,4 +1,4 @@
-"""``robustparse copy``: an installed recipe or configuration as a file of the user's own."""
+"""``robustparse copy``: copy an installed recipe or configuration for editing."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ def copy(name: str, out: str | None = None) -> None:
     """Copy an installed recipe or configuration into the current folder, for editing.
 
     Args:
-        name: as `list` prints it, such as pwws or experiment/ewt_biaffine.
-        out: the file to write (the file's own name, in the current folder).
+        name: a name that `list` prints, such as pwws or experiment/ewt_biaffine.
+        out: the file to write; by default a file of the same name in the current folder.
 
     Raises:
-        InputError: there is no such name, or a file would be overwritten.
+        InputError: the name is unknown, or the file to write exists.
     """
     source = installed_file(name)
     target = Path(source.name if out is None else out)

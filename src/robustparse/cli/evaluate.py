@@ -1,4 +1,4 @@
-"""``robustparse evaluate``: scores of a checkpoint or another victim, also under perturbations."""
+"""``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
 import json
 import sys
@@ -62,12 +62,12 @@ def evaluate(
     Args:
         data: a data file, or ``sample`` for the embedded test sentences.
         checkpoint: the model to score: a path; several paths make one ensemble.
-        victim: what to score instead of a checkpoint: a class that answers texts, such as
-            robustparse.victims.Spacy or one of yours.
-        out: folder for scores.json and the answers: in the format of the data, a line each in
-            answers.jsonl, and those to perturbed sentences in perturbed.jsonl.
+        victim: a class to score instead of a checkpoint, such as robustparse.victims.Spacy or a
+            class of your own.
+        out: folder for scores.json and the answers: predictions in the format of the data,
+            answers.jsonl, and perturbed.jsonl for perturbed sentences.
         punctuation: which punctuation is left out of the scores. For files of an attack choose none
-            or penn: unicode would judge the words that the attack put in.
+            or penn: unicode would depend on the words that the attack inserted.
         limit: score only the first LIMIT sentences.
         seed: seed of the perturbations' random choices and of the embedded sample.
         decoder: the decoder of a parser, instead of the one it was trained with.
@@ -80,14 +80,14 @@ def evaluate(
         max_length: words in the longest allowed sentence; a longer one is an error.
         columns: for texts in tables, the names of the columns of text and answer, such as
             '[review, stars]'; by default those of the model's training data, or usual names.
-        perturbed: score the data under each of these operations too, such as ``typos,final_stop``;
-            or a folder of perturbed texts, as in ``--perturbed_files``.
+        perturbed: also score the data under each of these operations, such as ``typos,final_stop``;
+            or a folder of perturbed texts, as for ``--perturbed_files``.
         perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with
             the columns perturbed text, original, answer.
-        list_all: list every line that a warning is about, not the first 20 only.
-        hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores tell how
-            much is known without the premise (Gururangan et al. 2018).
-        victim_settings: what the victim was made of, which a command knows.
+        list_all: list all lines that a warning is about, not only the first 20.
+        hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
+            often the label is clear without the premise (Gururangan et al. 2018).
+        victim_settings: the settings of the victim; set by the command line.
     """
     source = command_source(checkpoint, victim_settings, decoder, beam, precision, mean)
     opened, names = source.open(device), source.names
@@ -121,7 +121,7 @@ def evaluate(
 
 
 def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:
-    """Print the scores that there are."""
+    """Print all scores that were computed."""
     terminal().print(score_table({name: row for name, row in rows.items() if row}))
     if pairs:
         terminal().print(pairs_table(**pairs))
@@ -133,7 +133,7 @@ def _warn(warnings: Iterable[str]) -> None:
 
 
 def write_scores(path: Path, report: dict[str, Any]) -> None:
-    """Write scores, and by which versions they came."""
+    """Write scores and the versions of the libraries."""
     versions = {"robustparse": __version__, "torch": str(torch.__version__)}
     write_text(path, json.dumps({**report, "versions": versions}, indent=2) + "\n")
 
@@ -151,5 +151,5 @@ def _blind(checkpoint: str, device: str, examples: Sequence[Example]) -> dict[st
         found = f"{type(victim.model).__name__} reads both texts"
         raise InputError(found, key=key, expected="a checkpoint of a classifier of single texts")
     if not all(example.sentence.context for example in examples):
-        raise InputError("the data are no pairs", key=key, remedy="leave it out")
+        raise InputError("the data are not pairs", key=key, remedy="leave it out")
     return scores_of(victim.task, predictions(victim, examples), examples, "none")

@@ -1,4 +1,4 @@
-"""``robustparse list``: what is installed and can be named on the command line."""
+"""``robustparse list``: print the installed names that the command line accepts."""
 
 import sys
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ def list(kinds: Sequence[str] = ()) -> None:
     """Print the installed experiments, attacks, defenses and components, one line each.
 
     Args:
-        kinds: which of them: experiments, attacks, defenses, components; all if none is named.
+        kinds: experiments, attacks, defenses or components; all four by default.
 
     Raises:
         InputError: there is no such kind.

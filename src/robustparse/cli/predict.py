@@ -1,7 +1,7 @@
-"""``robustparse predict``: a checkpoint's answers on a file or on standard input.
+"""``robustparse predict``: write a checkpoint's answers on a file or on standard input.
 
-Raw text and treebanks are read, answered and written piece by piece, so that memory does not grow
-with them; a table is read as a whole. The other sentences of a piece change no answer.
+Raw text and treebanks are processed piece by piece, so that memory does not grow with their size; a
+table is read as a whole. How the input is divided does not change any answer.
 """
 
 import sys
@@ -33,7 +33,7 @@ from robustparse.types import Example, Sentence
 STANDARD = "-"  # input or output
 RAW = "txt"
 PIECE = 1 << 20  # bytes of raw text or of a treebank that are read at once
-ROWS = 10_000  # of a table that are answered at once
+ROWS = 10_000  # rows of a table that are answered at once
 
 
 def predict(
@@ -53,14 +53,15 @@ def predict(
 
     Args:
         checkpoint: the model: a path; several paths make one ensemble.
-        data: raw text with a sentence a line, whose words are divided by blanks, to a classifier of
-            pairs a premise, a tab and a hypothesis; or a file or dataset in a format of the model's
-            task, whose answers are not looked at and may be missing; ``-`` is standard input.
-        out: the file to write; ``-`` is standard output. It has the format of the data; answers on
-            raw text have that of the model's task.
-        format: of the data: what a file's name would end in, ``txt`` for raw text. By default what
-            the name does end in, and ``txt`` where it has no ending, as standard input.
-        decoder: instead of the one the model was trained with.
+        data: raw text with one sentence per line, words separated by blanks (for a classifier of
+            pairs: premise, tab, hypothesis); or a file or dataset in a format of the model's task,
+            whose gold answers are ignored and may be missing; ``-`` is standard input.
+        out: the file to write, in the format of the data or, for raw text, in the format of the
+            model's task; ``-`` is standard output.
+        format: the format of the data as a file ending, such as ``conllu``; ``txt`` is raw text. By
+            default the ending of the file's name, and ``txt`` for names without an ending and for
+            standard input.
+        decoder: the decoder of a parser, instead of the one it was trained with.
         beam: hypotheses that beam search keeps, instead of as many as in training.
         device: where the model computes: auto, cpu or cuda.
         precision: precision of all passes of the model; bf16-mixed is faster on processors with
@@ -97,7 +98,7 @@ def predict(
             pieces = _rows(data, name, ending, victim, max_length, columns)
         else:
             if columns is not None:
-                found = "are named, and only those of tables have names"
+                found = "only tables have columns with names"
                 raise InputError(found, path=name, key="--columns", remedy="leave them out")
             pieces = _texts(data, name, ending, victim, max_length)
         file.writelines(victim.task.file(answered(pieces, file)))
@@ -148,7 +149,7 @@ def _texts(
 
 def _copy(folder: Path, ending: str, content: bytes) -> Path:
     piece = folder / f"piece.{ending}"
-    with writing(piece, "it is to hold a piece of the data", "make room there"):
+    with writing(piece, "it is needed for a piece of the data", "free some space there"):
         piece.write_bytes(content)
     return piece
 
@@ -168,9 +169,9 @@ def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[Written]
 
 
 def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
-    """Read a sentence, or a premise, tab and hypothesis, a line; empty lines are left out.
+    """Read one sentence per line, or premise, tab, hypothesis; empty lines are left out.
 
-    Ids are numbers of lines, from 0.
+    Ids are line numbers, from 0.
     """
     rows = []
     for at, line in enumerate(read_text(path).split("\n")):
@@ -179,7 +180,7 @@ def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
         *context, words = [(*text.split(),) for text in (line.split("\t") if pairs else [line])]
         if pairs and not (len(context) == 1 and context[0] and words):
             raise InputError(
-                f"no pair: {line[:60]!r}",
+                f"not a pair: {line[:60]!r}",
                 path=path,
                 line=at + 1,
                 expected="a premise, a tab and a hypothesis",
@@ -197,7 +198,7 @@ def _check_length(words: Sequence[str], most: int, path: Path, line: int) -> Non
             f"the sentence has {len(words)} words, over the limit of {most}",
             path=path,
             line=line,
-            remedy="raise --max_length or divide the line into sentences",
+            remedy="raise --max_length, or divide the line into sentences",
         )
 
 
@@ -205,7 +206,7 @@ def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield the lines of the data.
 
     Raises:
-        InputError: one cannot be read.
+        InputError: a line cannot be read.
     """
     try:
         yield from source
@@ -214,11 +215,11 @@ def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _pieces(source: Iterable[bytes], multiline: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines before each piece, and the piece, which holds whole examples.
+    """Yield each piece, which holds whole examples, and the number of lines before it.
 
     Args:
-        source: lines.
-        multiline: an example ends with an empty line, not with its line.
+        source: the lines of the data.
+        multiline: whether an example has several lines and ends with an empty line.
     """
     first, lines, size, any_text = 0, [], 0, False
     for line in source:
@@ -234,7 +235,7 @@ def _pieces(source: Iterable[bytes], multiline: bool) -> Iterator[tuple[int, byt
 
 
 def _opened(data: str) -> BinaryIO:
-    """Open a file, packed or not, or give standard input.
+    """Open a file, compressed or not, or return standard input.
 
     Raises:
         InputError: it cannot be read.
@@ -254,7 +255,7 @@ def _opened(data: str) -> BinaryIO:
 
 @contextmanager
 def _named(name: str, first: int) -> Iterator[None]:
-    """Give a mistake in a piece its place in the whole input."""
+    """Report errors in a piece with the line number in the whole input."""
     try:
         yield
     except InputError as error:

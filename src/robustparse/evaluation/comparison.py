@@ -1,7 +1,7 @@
-"""Systems compared on the same sentences by every score: attacked ones, or evaluated ones.
+"""Compare attacked or evaluated systems on the same sentences by every score.
 
-For each difference to the first system: a 95 % interval by the paired bootstrap, the p-value of the
-paired permutation test, and that value adjusted for the number of differences (Holm 1979).
+Each difference from the first system has a 95 % interval from the paired bootstrap, a p-value from
+the paired permutation test, and a p-value adjusted for the number of differences (Holm 1979).
 """
 
 import operator
@@ -25,7 +25,7 @@ from robustparse.files import as_written, read_json
 from robustparse.tasks.task import Task, named
 
 MEASURES = ("clean", "attacked", "lost", "fooled")
-"""A score before and under the attack, the points that it takes, the sentences that it fools."""
+"""Score before and after the attack, points lost to it, and percentage of fooled sentences."""
 CLEAN = MEASURES[0]
 
 
@@ -35,8 +35,8 @@ class Tested:
 
     Args:
         points: the difference, in percentage points, with a 95 % interval.
-        p: probability of such a difference, or a larger one, if systems did not differ.
-        adjusted: the same after Holm's correction for all differences that were computed.
+        p: probability of a difference at least as large if the systems are equivalent.
+        adjusted: p after Holm's correction for all computed differences.
     """
 
     points: Interval
@@ -46,14 +46,14 @@ class Tested:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a system differs in from the first one.
+    """The difference between a system and the first one in one measure of one score.
 
     Args:
-        system: its place among the others, from 0.
-        measure: one of `MEASURES`; of evaluated systems `CLEAN` or the name of an operation.
-        score: that it is of, by its name.
-        first: the first system's, in percent.
-        tested: the other's minus the first one's.
+        system: index of the system among all but the first, from 0.
+        measure: one of `MEASURES`; for evaluated systems `CLEAN` or the name of an operation.
+        score: name of the score.
+        first: the value of the first system, in percent.
+        tested: the system's value minus that of the first one.
     """
 
     system: int
@@ -69,9 +69,9 @@ def compare_counts(
     """Compare the two systems of each pair by the counts of their sentences.
 
     Returns:
-        For each pair, by how much the second system exceeds the first: ``clean`` and ``attacked``
-        are scores, ``lost`` the points that the attack takes, and ``fooled`` the percentage of
-        sentences that it fools. Holm's correction is for all of these together.
+        For each pair, the second system's value minus the first one's: ``clean`` and ``attacked``
+        are scores, ``lost`` the points lost to the attack, and ``fooled`` the percentage of fooled
+        sentences. Holm's correction covers all of these together.
 
     Raises:
         ValueError: the systems of a pair were not scored on the same sentences.
@@ -91,7 +91,7 @@ def compare_counts(
 def _differences(
     first: AttackedCounts, other: AttackedCounts
 ) -> list[tuple[Interval, tuple[Sequence[int], Sequence[int]]]]:
-    """Return the difference in each of `MEASURES`, and what both systems have for each sentence."""
+    """Return the difference in each of `MEASURES`, and both systems' values per sentence."""
     lost = tuple(
         [clean - attacked for clean, attacked in zip(one.clean, one.attacked, strict=True)]
         for one in (first, other)
@@ -108,7 +108,7 @@ def _differences(
 
 @dataclass(frozen=True)
 class _Counts:
-    """Of each sentence: its texts and gold answer, counted parts, right ones by (when, sum)."""
+    """Texts and gold answer, counted parts, and right parts by (when, sum) of each sentence."""
 
     task: Task
     sentences: list[Any]
@@ -116,7 +116,7 @@ class _Counts:
     right: dict[tuple[str, str], list[int]]
 
     def of(self, part: str) -> AttackedCounts:
-        """Return what one score is computed from."""
+        """Return the counts behind one score."""
         return AttackedCounts(self.counted, *(self.right[when, part] for when in WHEN))
 
 
@@ -124,23 +124,23 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
     """Compare systems with the first one.
 
     Args:
-        folders: of finished attacks on the same sentences, two at least; the attacks may differ.
-            Or all of `evaluate` on the same sentences, and under the same operations.
+        folders: at least two folders of finished attacks on the same sentences (the attacks may
+            differ), or of `evaluate` on the same sentences with the same operations.
 
     Raises:
-        InputError: there is only one folder; one is malformed, or of other sentences; or some are
-            of attacks and some of `evaluate`.
+        InputError: there is only one folder, a folder is malformed or has other sentences, or the
+            folders come from both attacks and `evaluate`.
     """
     if len(folders) < 2:
         given = f"{len(folders)} folder" if folders else "no folder"
-        raise InputError(given, key="--compare", expected="two or more, the first compared with")
+        raise InputError(given, key="--compare", expected="two or more folders")
     scored = [folder for folder in folders if is_evaluated(folder)]
     if len(scored) == len(folders):
         return _compare_evaluated(folders)
     if scored:
         other = next(folder for folder in folders if folder not in scored)
-        found = f"a folder of evaluate, and {other} is not"
-        expected = "folders of attacks only, or of evaluate only"
+        found = f"was written by evaluate, but {other} was not"
+        expected = "only folders of attacks, or only folders of evaluate"
         raise InputError(found, path=scored[0], key="--compare", expected=expected)
     systems = [_counts(folder) for folder in folders]
     _check(systems, folders)
@@ -190,7 +190,7 @@ def _counts(folder: Path) -> _Counts:
 
 
 def is_evaluated(folder: Path) -> bool:
-    """Tell whether a folder was written by `evaluate`, and not by an attack."""
+    """Tell whether a folder was written by `evaluate` rather than by an attack."""
     return (folder / SCORES).exists() and not (folder / SUMMARY).exists()
 
 
@@ -206,7 +206,7 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
             raise InputError(found, path=folder, key="--compare", expected=expected)
         for measure, counts in first.items():
             if not counts.same_sentences(other[1][measure]):
-                found = f"other sentences, gold answers or punctuation in the scores {measure!r}"
+                found = f"{measure!r}: other sentences, gold answers or punctuation"
                 remedy = "evaluate the same data, with the same --seed and settings"
                 expected = f"those of {folders[0]}"
                 raise InputError(found, path=folder, expected=expected, remedy=remedy)
@@ -229,7 +229,7 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
 
 @dataclass(frozen=True)
 class _RowCounts:
-    """The rows of one operation: texts and gold answers, counted parts, and right ones by sum."""
+    """Texts and gold answer, counted parts, and right parts by sum of each row of an operation."""
 
     sentences: list[Any]
     counted: list[int]
@@ -240,12 +240,12 @@ class _RowCounts:
 
 
 def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
-    """Read the rows of a folder of `evaluate`, by `CLEAN` and the names of operations."""
+    """Read the rows of a folder of `evaluate`: those of `CLEAN` and of each operation."""
     remedy = "give a folder that `robustparse evaluate --out` wrote, or run it again"
     with as_written(folder / SCORES, "evaluate"):
         task = named(read_json(folder / SCORES, dict, remedy)["task"])
     if not (folder / ANSWERS).exists():
-        missing = f"no {ANSWERS}, which has the answers to each row"
+        missing = f"no {ANSWERS}, which holds the answer to each row"
         raise InputError(missing, path=folder, remedy="run evaluate again with the same --out")
     measures: dict[str, _RowCounts] = {}
     for path, line, row in read_rows(folder):
@@ -266,7 +266,7 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
 
 
 def _check(systems: Sequence[_Counts], folders: Sequence[Path]) -> None:
-    """Refuse systems of other sentences than the first one's."""
+    """Check that all systems were attacked on the sentences of the first one."""
     first = systems[0]
     for system, folder in zip(systems[1:], folders[1:], strict=True):
         same = system.sentences == first.sentences and system.counted == first.counted

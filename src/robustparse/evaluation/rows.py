@@ -1,8 +1,8 @@
-"""The answers that `evaluate` scored, a line each, so that systems can be compared row by row.
+"""Files with one line per scored answer, so that systems can be compared row by row.
 
-``answers.jsonl`` has a line for each sentence of the data as they are, ``perturbed.jsonl`` one for
-each sentence under each operation, changed or not, and for each row of perturbed texts that were
-made beforehand.
+``answers.jsonl`` has a line for each sentence of the unperturbed data. ``perturbed.jsonl`` has a
+line for each sentence under each operation, changed or not, and for each row of ready-made
+perturbed texts.
 """
 
 import json
@@ -25,12 +25,12 @@ class PerturbedAnswers:
     """A sentence before and after an operation, and a victim's answers to both.
 
     Args:
-        operation: its name.
-        original: the example before.
-        perturbed: the example after.
-        before: the answer to the original.
+        operation: name of the operation.
+        original: the example before the operation.
+        perturbed: the example after the operation.
+        before: the answer to the original example.
         after: the answer to the perturbed example.
-        losses: of the gold answers before and after; None where the victim has none.
+        losses: losses of the gold answer before and after; None if the victim has no losses.
     """
 
     operation: str
@@ -65,7 +65,7 @@ def read_rows(folder: Path) -> Iterator[tuple[Path, int, Mapping[str, Any]]]:
     """Yield the file, the number and the content of each line of both files.
 
     Raises:
-        InputError: there is no ``answers.jsonl``, or a line is no JSON object.
+        InputError: ``answers.jsonl`` is missing, or a line is not a JSON object.
     """
     for path in (folder / ANSWERS, folder / PERTURBED):
         if path.name == ANSWERS or path.exists():
@@ -74,10 +74,10 @@ def read_rows(folder: Path) -> Iterator[tuple[Path, int, Mapping[str, Any]]]:
 
 
 def right_parts(task: Task, row: Mapping[str, Any], path: Path, line: int) -> dict[str, int]:
-    """Return how many parts of a row's answer count, and how many are right by each score.
+    """Return how many parts of a row's answer are counted, and how many are right by each score.
 
     Raises:
-        InputError: the row is not as `evaluate` writes it.
+        InputError: `evaluate` does not write such a row.
     """
     with as_written(path, "evaluate", line=line):
         right = {name: row["correct"][name] for name in task.sums}

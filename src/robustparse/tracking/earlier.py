@@ -1,12 +1,12 @@
-"""A folder holds one run: what an earlier one left moves to ``earlier/1`` when another starts.
+"""Move the files of an earlier run to ``earlier/1`` when a new run starts in its folder.
 
-The next run moves what it finds to ``earlier/2``, and so on. All files of a run move together, and
-no others: those that every run writes under the same name, and those that it has listed in
+The next run moves them to ``earlier/2``, and so on. All files of a run move together, and no other
+files: files with names that are the same in every run, and files that the run listed in
 ``.run_files`` because their names depend on its settings.
 
-Files are renamed into ``earlier/.part``, which gets its number when all of them are there. A start
-that finds ``earlier/.part`` moves its files back, since the run that was about to begin has not
-written anything yet.
+Files are first moved to ``earlier/.part``, which is renamed to its number when it is complete. If a
+run finds ``earlier/.part``, it moves the files back: the run that moved them had not yet written
+anything.
 """
 
 import os
@@ -34,21 +34,21 @@ _PART = ".part"
 
 
 class SetAside(Callback):
-    """Moves the files of an earlier run away, in the first process, when training starts.
+    """Moves the files of an earlier run when training starts, in the first process only.
 
-    It must come before everything that writes into the folder when training starts. Before that, a
-    run may still be refused, and then nothing has changed.
+    It must be the first callback, before any that writes into the folder. Files do not move
+    earlier, because a run that is refused before training must not change the folder.
 
     Args:
-        folder: of the run.
-        files: of the earlier run, by their names in the folder, see `files_of_run`.
+        folder: the folder of the run.
+        files: the files of the earlier run, relative to the folder, see `files_of_run`.
     """
 
     def __init__(self, folder: Path, files: Sequence[Path]) -> None:
         self.folder, self.files = folder, files
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Move the files; list the folders in which loggers write files of their own."""
+        """Move the files; list the folders into which loggers write."""
         if trainer.is_global_zero:
             if self.files:
                 moved = set_aside(self.folder, self.files)
@@ -64,7 +64,7 @@ class SetAside(Callback):
 
 
 def files_of_run(folder: Path) -> list[Path]:
-    """Return the files and folders that the last run wrote into a folder, by their names in it."""
+    """Return the files and folders that the last run wrote, relative to its folder."""
     named = [Path(name) for name in (*_NAMES, *_listed(folder))]
     if (folder / ID_FILE).is_file() and (run_id := (folder / ID_FILE).read_text().strip()):
         runs = (folder / "wandb").glob("*run-*")
@@ -74,9 +74,9 @@ def files_of_run(folder: Path) -> list[Path]:
 
 
 def list_file(folder: Path, path: Path) -> None:
-    """Add a file or a folder that is not always called the same to those of a folder's run.
+    """Add a file or folder with a variable name to the list of a run's files.
 
-    What lies outside of the folder is not added.
+    Files outside of the run's folder are not added.
 
     Raises:
         InputError: the list cannot be written.
@@ -91,10 +91,10 @@ def list_file(folder: Path, path: Path) -> None:
 
 
 def set_aside(folder: Path, files: Sequence[Path]) -> Path:
-    """Move files into the next folder ``earlier/N``, all of them or, if killed, none.
+    """Move files into the next folder ``earlier/N``: all of them, or none if it is killed.
 
     Returns:
-        That folder.
+        The folder ``earlier/N``.
 
     Raises:
         InputError: they cannot be moved.
@@ -110,10 +110,10 @@ def set_aside(folder: Path, files: Sequence[Path]) -> Path:
 
 
 def restore(folder: Path) -> None:
-    """Move files back where a process was killed while it set them aside.
+    """Move files back if a process was killed while it moved them away.
 
     Raises:
-        InputError: they cannot be moved, or another file has taken the name of one.
+        InputError: a file cannot be moved, or another file has its name.
     """
     part = folder / EARLIER / _PART
     if part.is_dir():
@@ -124,16 +124,16 @@ def restore(folder: Path) -> None:
 def check_unused(
     folder: Path, files: Sequence[Path], settings: Mapping[str, Any], option: str
 ) -> None:
-    """Refuse settings that name a file which would be moved.
+    """Check that no setting names a file that would be moved.
 
     Args:
-        folder: of the run.
+        folder: the folder of the run.
         files: see `SetAside`.
-        settings: nested, with file names somewhere among their values.
-        option: the one that names the folder.
+        settings: nested settings, some of whose values may be file names.
+        option: the option that sets the folder.
 
     Raises:
-        InputError: names the setting.
+        InputError: a setting names such a file; the error names the setting.
     """
     moved = {(folder / name).resolve() for name in files}
     for key, text in _texts(settings, ""):
@@ -147,7 +147,7 @@ def check_unused(
 
 
 def _listed(folder: Path) -> list[str]:
-    """Return the names in the list of a run's files that lead nowhere else."""
+    """Return the listed names that stay inside the folder."""
     path = folder / _LIST
     lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     safe = [name for name in lines if name and not {"..", EARLIER} & set(Path(name).parts)]
@@ -160,14 +160,14 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _merge(source: Path, target: Path) -> None:
-    """Move all that is in a folder into another one, and remove the empty folder."""
+    """Move the content of a folder into another one, and remove the empty folder."""
     for path in sorted(source.iterdir()):
         moved = target / path.name
         if path.is_dir() and moved.is_dir():
             _merge(path, moved)
         elif moved.exists():
             raise InputError(
-                f"is there twice, also as {path}: a run was killed while it moved files",
+                f"exists twice, also as {path}: a run was killed while it moved files",
                 path=moved,
                 remedy="remove one of them",
             )
@@ -177,7 +177,7 @@ def _merge(source: Path, target: Path) -> None:
 
 
 def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts among nested settings that may be names of files, with their keys."""
+    """Yield key and value of all nested settings that may be file names."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             yield from _texts(item, f"{key}.{name}".removeprefix("."))
@@ -188,4 +188,4 @@ def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
         yield key, value
 
 
-_LONGEST = 4096  # characters of a file's name
+_LONGEST = 4096  # characters of the longest file name

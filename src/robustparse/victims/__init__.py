@@ -1,4 +1,4 @@
-"""Victims of somebody else's: any function or pipeline that answers texts, under attack."""
+"""Adapters for third-party models: any function or pipeline that answers texts."""
 
 import lazy_loader
 

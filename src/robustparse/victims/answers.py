@@ -1,4 +1,4 @@
-"""Answers of one kind as the arrays that goals judge, and back; what is no answer is refused."""
+"""Check answers of victims, and convert them to the arrays that goals judge, and back."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ TOLERANCE = 0.01
 
 
 class AnswerCode(Protocol):
-    """Turns a kind of answers into arrays (`types.Predictions`) and back."""
+    """Converts answers of one task to arrays (`types.Predictions`) and back."""
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """See ``Victim.name_ids``."""
@@ -24,36 +24,36 @@ class AnswerCode(Protocol):
         """Encode the answer to a text.
 
         Raises:
-            InputError: it is of another kind, or does not fit the text.
+            InputError: the answer has the wrong type, or does not fit the text.
         """
 
     def arrays(self, rows: Sequence[Any], width: int) -> Predictions:
-        """Return rows as arrays, with ``width`` columns where there is one a word."""
+        """Return rows as arrays, with ``width`` columns if an answer has one value per word."""
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
         """Turn arrays back into answers."""
 
 
 class TreeCode:
-    """Heads and label ids, ``(n, words)``; labels get their ids as they come."""
+    """Heads and label ids, ``(n, words)``; labels are numbered in order of appearance."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
 
     def name_ids(self, names: Sequence[str]) -> Ids:
-        """Return ids; a black box does not say which labels it knows."""
+        """Return ids; unknown labels get new ids, since a black box may answer any label."""
         ids = self._ids
         return np.array([ids.setdefault(name, len(ids)) for name in names], np.int32)
 
     def row(self, answer: Any, words: Sequence[str]) -> tuple[Sequence[int], Ids]:
-        """Refuse what is no tree of the words."""
+        """Check that the answer is a tree over the words."""
         n = len(words)
         if not isinstance(answer, DependencyTree):
             raise InputError(f"got {_shown(answer)}", expected="a DependencyTree")
         heads, labels = answer.heads, answer.labels
         if len(heads) != n or len(labels) != n:
             found = f"got {len(heads)} heads and {len(labels)} labels for {n} words"
-            raise InputError(found, expected="one of each a word")
+            raise InputError(found, expected="one head and one label per word")
         numbers = all(isinstance(head, int | np.integer) for head in heads)
         if not numbers or not all(0 <= head <= n for head in heads):
             raise InputError(f"got heads {list(heads)!r}", expected=f"numbers from 0 to {n}")
@@ -62,7 +62,7 @@ class TreeCode:
         return heads, self.name_ids(labels)
 
     def arrays(self, rows: Sequence[tuple[Sequence[int], Ids]], width: int) -> Predictions:
-        """Return heads and labels; zeros stand beyond a text's length."""
+        """Return heads and labels, padded with zeros."""
         heads = np.zeros((len(rows), width), np.int16)
         labels = np.zeros((len(rows), width), np.int32)
         for line, (some, ids) in enumerate(rows):
@@ -80,26 +80,26 @@ class TreeCode:
 
 
 class LabelCode:
-    """Probabilities of labels, ``(n, labels)``, and the ids of the labels answered, ``(n,)``.
+    """Probabilities of labels, ``(n, labels)``, and the ids of the answered labels, ``(n,)``.
 
-    A label without probabilities has all of it.
+    A label without probabilities gets the probability 1.
 
     Args:
-        labels: all that the victim may answer.
+        labels: all labels that the victim may answer.
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
         if not labels or isinstance(labels, str) or len(set(labels)) < len(labels):
-            raise InputError(f"got {labels!r}", key="labels", expected="all that it may answer")
+            raise InputError(f"got {labels!r}", key="labels", expected="a list of different labels")
         self.labels = list(labels)
         self._ids = {label: index for index, label in enumerate(self.labels)}
 
     def name_ids(self, names: Sequence[str]) -> Ids:
-        """Return ids, -1 for a label that is none of the victim's."""
+        """Return ids, and -1 for a label that the victim does not know."""
         return np.array([self._ids.get(name, -1) for name in names], np.int32)
 
     def row(self, answer: Any, words: Sequence[str]) -> tuple[Floats, int]:
-        """Refuse what is neither a label nor a label and the probabilities of all."""
+        """Check that the answer is a label, or a label and the probabilities of all labels."""
         label, probabilities = answer if _is_pair(answer) else (answer, None)
         if isinstance(answer, Label) and answer.probabilities:
             probabilities = [answer.probabilities.get(each, math.nan) for each in self.labels]
@@ -112,7 +112,7 @@ class LabelCode:
             return np.eye(len(self.labels))[number], number
         row = np.asarray(probabilities)
         found = f"got probabilities {_shown(probabilities)}"
-        expected = f"{len(self.labels)} numbers from 0 to 1 with the sum 1 (+- {TOLERANCE})"
+        expected = f"{len(self.labels)} numbers from 0 to 1 that sum to 1 (+- {TOLERANCE})"
         if row.shape != (len(self.labels),) or row.dtype.kind not in "fiub":
             raise InputError(found, expected=expected)
         row = row.astype(np.float64)
@@ -145,12 +145,12 @@ def answer_code(task: Task, labels: Sequence[str] | None) -> AnswerCode:
     """Choose how the answers of a task are encoded.
 
     Args:
-        task: of the victim.
-        labels: of a classifier.
+        task: the task of the victim.
+        labels: the labels of a classifier.
 
     Raises:
-        InputError: labels are missing, or given where they are not wanted, or the task's answers
-            come from models of the package only.
+        InputError: a classifier has no labels, another task has some, or black boxes do not support
+            the task.
     """
     if task.name == "classification":
         return LabelCode(labels or ())
@@ -158,7 +158,7 @@ def answer_code(task: Task, labels: Sequence[str] | None) -> AnswerCode:
         expected = "dependency or classification"
         raise InputError(f"{task.name!r} for a black box", key="task", expected=expected)
     if labels is not None:
-        raise InputError("trees have labels of any name", key="labels", remedy="leave it out")
+        raise InputError("applies to classifiers only", key="labels", remedy="leave it out")
     return TreeCode()
 
 

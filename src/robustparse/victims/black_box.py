@@ -1,7 +1,7 @@
-"""Any function from texts to answers as a victim; nothing more is asked of it.
+"""Use any function from texts to answers as a victim.
 
-Searches and goals that need no probabilities work as they are: those of trees count heads, and a
-classifier that gives only a label is one that is sure of it.
+Searches and goals that need no probabilities work unchanged: goals against trees count heads, and a
+label without probabilities counts as certain.
 """
 
 from abc import ABC, abstractmethod
@@ -20,34 +20,33 @@ from robustparse.types import Example, Ids, Predictions
 from robustparse.victims.answers import answer_code
 
 Texts = list[list[str]]
-"""Texts as a victim is asked about them: lists of words."""
+"""Texts that a victim answers: lists of words."""
 
 Pairs = list[tuple[list[str], list[str]]]
-"""Premise and hypothesis, as a victim of pairs is asked about them."""
+"""Premise and hypothesis of each pair that a victim answers."""
 
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
 
 
 class BlackBox(ABC):
-    """Fulfils `attacks.Victim` with one method, `answer`.
+    """A victim (`attacks.Victim`) that is defined by one method, `answer`.
 
-    Answers are a `DependencyTree` of a text's words each or, from a classifier, a label or the pair
-    of a label and the probabilities of all labels, whose sum is 1. No other label may be more
-    probable; among equals it decides. Answers must follow from the text: a run that was stopped
-    asks again.
+    An answer is a `DependencyTree` over the words of a text. The answer of a classifier is a label,
+    or a pair of a label and the probabilities of all labels, which sum to 1. The label must be a
+    most probable one. Answers must depend on the text only, because a resumed run asks again.
 
     Args:
-        task: of the answers, or its name.
-        labels: of a classifier, all that it may answer.
-        training: the sentences it learnt from, as far as they are known, for parts of an attack
-            that go by them (`DictionaryTag`, `TrainingWords`).
-        batch_texts: texts of one call, at most.
-        unknown_word: what stands for the unknown word, by which some searches rank words.
-        pairs: it is a classifier of `Pairs`, whose hypotheses are attacked.
+        task: the task of the answers, or its name.
+        labels: all labels that a classifier may answer.
+        training: the known training sentences of the victim, which some parts of an attack need
+            (`DictionaryTag`, `TrainingWords`).
+        batch_texts: largest number of texts in one call.
+        unknown_word: the unknown word, by which some searches rank words.
+        pairs: whether it is a classifier of `Pairs`; the hypotheses are attacked.
     """
 
     unknown = 1  # row 0 is padding
-    batch_words = 100_000  # of the engine's passes, which are cut into calls
+    batch_words = 100_000  # words of a forward pass, which is divided into calls
 
     def __init__(
         self,
@@ -65,7 +64,7 @@ class BlackBox(ABC):
         self.pairs = pairs
         self._code = answer_code(self.task, labels)
         if pairs and labels is None:
-            raise InputError("trees are of single sentences", key="pairs", remedy="leave it out")
+            raise InputError("applies to classifiers only", key="pairs", remedy="leave it out")
         self._contexts: dict[str, int] = {}
         self._words = ["", unknown_word]
         self._rows: dict[str, int] = {}
@@ -76,7 +75,7 @@ class BlackBox(ABC):
 
     @property
     def name(self) -> str:
-        """What messages and folders call it."""
+        """The name of the victim in messages and folders."""
         return type(self).__name__
 
     @cached_property
@@ -106,7 +105,7 @@ class BlackBox(ABC):
         return np.array([self._rows[word] for word in words], np.int32)
 
     def intern_marks(self, marks: Sequence[str]) -> Ids:
-        """Return zeros, since a black box reads no tags; of pairs the number of each premise."""
+        """Return the number of each premise, or zeros for single texts: tags are not read."""
         if not self.pairs:
             return np.zeros(len(marks), np.int32)
         known = self._contexts
@@ -124,7 +123,7 @@ class BlackBox(ABC):
         """See ``Victim``; one call for at most ``batch_texts`` texts.
 
         Raises:
-            InputError: it fails, or gives another number of answers or none that fit the texts.
+            InputError: the victim fails, or its answers are malformed or not one per text.
         """
         sized = zip(words.tolist(), lengths.tolist(), strict=True)
         texts = [[self._words[row] for row in rows[:length]] for rows, length in sized]
@@ -141,27 +140,27 @@ class BlackBox(ABC):
         return nullcontext()
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse pairs, or single texts; what else it cannot read, it says when it is asked.
+        """Check that the texts are pairs if the victim reads pairs, and single texts otherwise.
 
         Raises:
-            InputError: names the first such text, counted from 1.
+            InputError: a text is not; the error names its number, from 1.
         """
         for example in examples:
             key = f"sentence {example.id + 1}"
             if example.sentence.context and not self.pairs:
-                found = f"a pair, and {self.name} is asked about single texts"
+                found = f"a pair, but {self.name} reads single texts"
                 raise InputError(found, key=key, remedy="make it with pairs=True")
             if self.pairs and not example.sentence.context:
-                raise InputError(f"a single text, and {self.name} is asked about pairs", key=key)
+                raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
     def warnings(
         self, examples: Sequence[Example], path: str | Path, *_: object, **__: object
     ) -> Iterator[str]:
-        """Yield nothing: what it learnt is not known."""
+        """Yield nothing, since the victim's training data are unknown."""
         return iter(())
 
     def _asked(self, texts: Texts, contexts: Texts | None) -> list[Any]:
-        """Ask once; return the answers, encoded."""
+        """Call the victim once, and return its encoded answers."""
         asked: Any = [[*text] for text in texts]
         if contexts is not None:
             asked = list(zip(contexts, asked, strict=True))
@@ -171,7 +170,7 @@ class BlackBox(ABC):
             rows = list(answers) if listed else []
         except (InputError, KeyboardInterrupt, Stopped):
             raise
-        except BaseException as error:  # the victim may end the program, too
+        except BaseException as error:  # including SystemExit
             found = f"{self.name} failed: {type(error).__name__}: {reason(error)}"
             raise InputError(found, key="victim", remedy=_REMEDY) from error
         if not listed:
@@ -189,20 +188,20 @@ class BlackBox(ABC):
             error.found = f"{self.name} on {' '.join(text)[:60]!r}: {error.found}"
             error.key = "victim"
             raise
-        except (AttributeError, TypeError, ValueError) as error:  # of values of any type
+        except (AttributeError, TypeError, ValueError) as error:  # answers may have any type
             found = f"{self.name} on {' '.join(text)[:60]!r}: got {repr(answer)[:60]}"
             raise InputError(found, key="victim", expected="an answer of its task") from error
 
 
 class FunctionVictim(BlackBox):
-    """Asks a function that was written in Python.
+    """A Python function as a victim.
 
     >>> victim = FunctionVictim(lambda texts: ["long" if len(words) > 9 else "short"
     ...     for words in texts], "classification", labels=["short", "long"])  # doctest: +SKIP
 
     Args:
-        function: takes a list of texts, each a list of words, or with ``pairs`` a tuple of premise
-            and hypothesis, two such lists, and returns as many answers.
+        function: takes a list of texts and returns one answer per text. A text is a list of words
+            or, with ``pairs``, a tuple of two such lists, premise and hypothesis.
         task: see `BlackBox`.
         **settings: see `BlackBox`.
     """

@@ -1,4 +1,4 @@
-"""The parser of a spaCy pipeline, as it is, on sentences that are split into words already."""
+"""The unmodified parser of a spaCy pipeline, applied to tokenised sentences."""
 
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,13 @@ class Spacy(BlackBox):
     """A spaCy pipeline with a parser, on the CPU.
 
     Words are handed over as they are, and a text stays one sentence. spaCy's label ``ROOT`` becomes
-    ``root``, as in Universal Dependencies. Its English pipelines have labels of another scheme
-    otherwise, so that only unlabelled scores say something on a treebank of that.
+    ``root``, as in Universal Dependencies. The other labels of its English pipelines follow another
+    scheme, so that only unlabelled scores are meaningful on such a treebank.
 
     Args:
         model: a pipeline's name or folder, as ``en_core_web_sm``.
-        training: a file of sentences that it learnt from; see `BlackBox`.
-        batch_texts: sentences of one call, at most.
+        training: a file of its training sentences; see `BlackBox`.
+        batch_texts: largest number of sentences in one call.
     """
 
     def __init__(self, model: str, *, training: str | None = None, batch_texts: int = 256) -> None:
@@ -34,7 +34,7 @@ class Spacy(BlackBox):
     def answer(self, texts: Texts) -> list[DependencyTree]:
         """Parse sentences."""
         pipeline, doc = self._pipeline
-        # The first word begins a sentence, no other does.
+        # Only the first word begins a sentence.
         docs = [doc(pipeline.vocab, words=words, sent_starts=_one(words)) for words in texts]
         return [_tree(parsed) for parsed in pipeline.pipe(docs)]
 

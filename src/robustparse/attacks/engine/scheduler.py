@@ -1,13 +1,12 @@
-"""Keeps many searches under way and answers all they ask with few, full forward passes.
+"""Run many searches at once, and answer their requests with few, full forward passes.
 
-The design follows from what slows attack libraries down: one sentence at a time and a handful of
-texts a forward pass. Here several sentences wait for the victim at once, and a pass takes states of
-as many of them as it holds, of similar length.
+Other attack libraries are slow because they attack one sentence at a time, with a handful of texts
+per forward pass. Here several sentences wait for the victim at once, and a pass takes states of as
+many sentences of similar length as fit.
 
-A sentence begins, or goes on to its next question, only while less than two passes' worth of states
-wait. The first sentences are thus finished after a few passes, however many candidates there are,
-memory holds the states of a few sentences, and whoever kills the run loses no more sentences than
-two passes hold.
+A sentence starts or continues only while less than two passes' worth of states wait. Therefore the
+first sentences finish after a few passes even with many candidates, memory holds the states of few
+sentences, and a killed run loses no more sentences than two passes hold.
 """
 
 import math
@@ -27,23 +26,23 @@ from robustparse.attacks.search.requests import Gradient, Search
 from robustparse.attacks.victim import joined
 from robustparse.types import Predictions, States
 
-_FORWARD_SHARE = 16  # a forward pass is worth about 1/16 of a full batch in padding
-_PASSES_AHEAD = 2  # forward passes' worth of states that wait for the victim
-_TOGETHER = 16  # sentences whose candidates are made together, so that models' batches are full
-_FIRST_GUESS = 1 / 16  # passes' worth of states that a sentence asks about at once
-_NO_ROOM = 1e-9  # what rounding leaves of it
+_FORWARD_SHARE = 16  # another forward pass costs as much as padding 1/16 of a full batch
+_PASSES_AHEAD = 2  # waiting states, in forward passes
+_TOGETHER = 16  # sentences whose candidates are generated together, to fill models' batches
+_FIRST_GUESS = 1 / 16  # first estimate of the states in a request, in forward passes
+_NO_ROOM = 1e-9  # room up to this is a rounding error
 
 
 class _Flight:
-    """A sentence under way.
+    """A sentence whose search is running.
 
     Args:
-        run: its search.
-        share: the part of a forward pass that a text of its length fills.
+        run: the search of the sentence.
+        share: the fraction of a forward pass that one text of this length takes.
 
     Attributes:
-        left: how many of the states that it asks about wait for the victim.
-        finished: whether its search has ended, and all that is reported is known.
+        left: number of requested states that wait for the victim.
+        finished: whether the search has ended and all reported predictions are made.
     """
 
     def __init__(self, run: SearchRun, share: float) -> None:
@@ -51,7 +50,7 @@ class _Flight:
         self.ask()
 
     def ask(self) -> None:
-        """Take what the search asks about, after all that only others can answer."""
+        """Take the states that the search asks about, once its other requests are answered."""
         need = self.run.need
         self.finished = need is None
         self._states = need.states if isinstance(need, Predict) else _NO_STATES
@@ -59,7 +58,7 @@ class _Flight:
         self._predictions: list[Predictions] = []
 
     def next_states(self, count: int) -> States:
-        """Return the first states that wait, `(count, words)`."""
+        """Return the first waiting states, `(count, words)`."""
         begin = len(self._states) - self.left
         return self._states[begin : begin + count]
 
@@ -69,7 +68,7 @@ class _Flight:
         self.left -= count
 
     def go_on(self) -> None:
-        """Hand over the answer, upon which the search asks its next question or ends."""
+        """Pass the answer to the search, which then makes its next request or ends."""
         self.run.answer(joined(self._predictions))
 
 
@@ -80,15 +79,15 @@ _Piece = tuple[_Flight, States]
 class Scheduler:
     """Runs searches against one victim.
 
-    Only the scheduler counts queries: every state asked about is charged, seen before or not, and
-    the clean prediction is query 1; unique ones are distinct states, whatever they read. The victim
-    is asked about each of these once, and about the outcome once more. Gradients are not charged.
+    Only the scheduler counts queries. Every requested state is charged, repeated ones too, and the
+    clean prediction is query 1. Unique queries are distinct states, even if their texts are equal.
+    The victim predicts each unique state once, and the final text once more. Gradients are free.
 
     Args:
         builder: makes candidates and judges changes, for one victim and goal.
-        search: the strategy, one generator a sentence.
+        search: the strategy; it makes one generator per sentence.
         budget, live, batch_words, batch_queries: see `Attack`.
-        reported: whether clean and closing predictions are wanted; else only what searches ask.
+        reported: whether to make clean and closing predictions too, which reports need.
     """
 
     def __init__(
@@ -109,11 +108,11 @@ class Scheduler:
         self._gradients = GradientPasses(
             builder.victim, self._capacity, builder.goal.wants_gold, self._statistics
         )
-        # Questions so far, and the states that they were about, in passes.
+        # Number of requests so far, and their states in forward passes.
         self._questions, self._passes_asked = 1, _FIRST_GUESS
 
     def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
-        """Attack all problems; runs come as they finish."""
+        """Attack all problems; yield each run when it finishes."""
         rest = iter(problems)
         flights: list[_Flight] = []  # in the order in which they began
         while True:
@@ -134,9 +133,9 @@ class Scheduler:
                 yield run
 
     def _resume(self, flights: Sequence[_Flight], room: float, least: int) -> bool:
-        """Let answered sentences go on, if there are enough of them; whether any did.
+        """Continue answered sentences if there are at least ``least``; return whether any did.
 
-        They are as many as are likely to fill the room.
+        As many continue as will probably fill the room.
         """
         answered = [flight for flight in flights if not flight.left] if room > _NO_ROOM else []
         if len(answered) < least:
@@ -153,9 +152,9 @@ class Scheduler:
         return True
 
     def _begin(self, flights: list[_Flight], rest: Iterator[Problem], room: float) -> bool:
-        """Admit further sentences while there is room; whether any was.
+        """Start further sentences while there is room; return whether any started.
 
-        Those that are answered and wait to go on take the room of a text.
+        A sentence that is answered and waits to continue takes the room of one text.
         """
         room -= sum(flight.share for flight in flights if not flight.left)
         if room <= _NO_ROOM:
@@ -175,12 +174,12 @@ class Scheduler:
         return bool(new)
 
     def _serve(self, runs: Sequence[SearchRun]) -> None:
-        """Answer all needs but predictions, those of one kind together, until no other is left."""
+        """Answer all requests except for predictions, one kind at a time, until none is left."""
         while any(self._serve_kind(runs, kind) for kind in _BEFORE_PREDICTIONS):
             pass
 
     def _serve_kind(self, runs: Sequence[SearchRun], kind: type) -> bool:
-        """Gather one kind of need, answer all in one go, and hand back the answers; if any."""
+        """Answer all requests of one kind together; return whether there were any."""
         waiting = [run for run in runs if type(run.need) is kind]
         if waiting:
             for run, answer in zip(waiting, self._answers(kind, waiting), strict=True):
@@ -188,7 +187,7 @@ class Scheduler:
         return bool(waiting)
 
     def _answers(self, kind: type, waiting: Sequence[SearchRun]) -> Sequence[Any]:
-        """Answer the needs of sentences that all wait for one kind of thing."""
+        """Answer the requests of sentences, which are all of one kind."""
         problems: list[Problem] = [run.problem for run in waiting]
         needs: list[Any] = [run.need for run in waiting]
         if kind is Candidates:
@@ -200,13 +199,13 @@ class Scheduler:
         return self._gradients.answers(problems, needs)
 
     def _capacity(self, longest: int) -> int:
-        """How many texts a forward pass takes whose longest has this many words."""
+        """Return how many texts of this length fit into a forward pass."""
         return min(self._batch_queries, max(1, self._batch_words // max(1, longest)))
 
     def _next_pass(self, waiting: Sequence[_Flight]) -> list[_Piece]:
-        """Fill a forward pass with states of the oldest sentence, and of others about as long.
+        """Fill a forward pass with states of the oldest sentence and of others of similar length.
 
-        It takes no more of them where another pass would cost less than the padding.
+        It stops where padding would cost more than another pass.
         """
         oldest = waiting[0].length
         batch: list[_Piece] = []
@@ -222,10 +221,10 @@ class Scheduler:
         return batch
 
     def _predict(self, flights: Sequence[_Flight]) -> bool:
-        """Make one forward pass, and finish the sentences that it answers for the last time.
+        """Make one forward pass, and finish the sentences whose closing predictions it makes.
 
         Returns:
-            Whether anything waited for it.
+            Whether any states were waiting.
         """
         waiting = [flight for flight in flights if flight.left]
         if not waiting:
@@ -255,6 +254,6 @@ _BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)
 
 
 def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:
-    """Cut the array to a number of columns, or fill it up with zeros, `(n, width)`."""
+    """Cut the array to `width` columns, or pad it with zeros, `(n, width)`."""
     missing = max(0, width - array.shape[1])
     return np.pad(array[:, :width], ((0, 0), (0, missing))) if missing else array[:, :width]

@@ -1,8 +1,8 @@
-"""Standard output and standard error that a command outlives.
+"""Standard output and standard error that may fail without ending the command.
 
-A full device or a reader that has gone (``| head -1``) must not cost the files of a command, nor
-end it in a traceback. What can no longer be written is dropped, and the command's exit status tells
-of it at the end: 2 with a message, or in silence 141, as a program that SIGPIPE ends.
+When the device is full or the reader has exited (``| head -1``), the command must still write its
+files, without a traceback. Output that cannot be written is dropped. At the end, the command exits
+with status 2 and a message or, if the reader has exited, silently with 141, as after SIGPIPE.
 """
 
 import errno
@@ -18,10 +18,10 @@ READER_GONE = 141
 
 
 class Stream:
-    """A text stream that drops what it cannot write, and remembers why.
+    """A text stream that drops what it cannot write, and stores the reason.
 
     Args:
-        stream: where the text goes; None if the program was started with the stream closed.
+        stream: the stream to write to; None if the program was started with the stream closed.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -29,11 +29,11 @@ class Stream:
         self.failure: OSError | None = None
 
     def __getattr__(self, name: str) -> Any:
-        """Return everything but writing from the stream itself, such as its encoding."""
+        """Return any other attribute, such as the encoding, from the wrapped stream."""
         return getattr(self.__dict__["stream"], name)
 
     def write(self, text: str) -> int:
-        """Write a text, unless that is impossible."""
+        """Write a text, or drop it if that is impossible."""
         if self.stream is None and text:
             self._fail(OSError(errno.EBADF, os.strerror(errno.EBADF)))
         if self.stream is not None and self.failure is None:
@@ -49,7 +49,7 @@ class Stream:
             self.write(line)
 
     def flush(self) -> None:
-        """Hand on what is buffered, unless that is impossible."""
+        """Write the buffer, or drop it if that is impossible."""
         if self.stream is not None and self.failure is None:
             try:
                 self.stream.flush()
@@ -57,14 +57,14 @@ class Stream:
                 self._fail(error)
 
     def isatty(self) -> bool:
-        """Whether a person reads along."""
+        """Whether the stream is a terminal."""
         return self.stream is not None and self.stream.isatty()
 
     def _fail(self, error: OSError) -> None:
         self.failure = self.failure or error
         if self.stream is None:
             return
-        # Otherwise Python would try to write its buffer once more at its end.
+        # Otherwise Python would try to write its buffer again at exit.
         with suppress(OSError, ValueError):
             device = os.open(os.devnull, os.O_WRONLY)
             os.dup2(device, self.stream.fileno())
@@ -72,11 +72,11 @@ class Stream:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Check at the end of a command that went well; see `check`."""
+        """Check at the end of a successful command; see `check`."""
         try:
             yield
         except SystemExit as end:
-            if not end.code:  # --help ends so
+            if not end.code:  # as after --help
                 self.check()
             raise
         self.check()
@@ -86,7 +86,7 @@ class Stream:
 
         Raises:
             InputError: the device is full or closed.
-            SystemExit: the reader has gone; nothing is said about it.
+            SystemExit: the reader has exited; there is no message.
         """
         self.flush()
         if isinstance(self.failure, BrokenPipeError):
@@ -95,15 +95,15 @@ class Stream:
             raise InputError(
                 f"cannot be written ({self.failure.strerror or self.failure})",
                 path="standard output",
-                remedy="make room, or name a file",
+                remedy="free some space, or write to a file",
             )
 
 
 @contextmanager
 def standard_output() -> Iterator[Stream]:
-    """Give `Stream`s the place of standard output, which is yielded, and of standard error.
+    """Replace standard output and standard error by `Stream`s, and yield the former.
 
-    Within another call it yields the same stream.
+    A nested call yields the same stream.
     """
     if isinstance(sys.stdout, Stream):
         yield sys.stdout
