@@ -12,6 +12,7 @@ import robustparse as rp
 from robustparse import trust
 from robustparse.api.sources import NamedVictim
 from robustparse.cli.main import main
+from robustparse.errors import InputError
 from robustparse.evaluation.lines import each_line
 from sample_runs import sentences, write_sample
 
@@ -37,6 +38,16 @@ class Parser(BlackBox):
             Path("broken").touch()
             raise ConnectionError("no route to host")
         return self.model.predict(texts)[self.skip :]
+
+
+class Unmade(BlackBox):
+    """Its constructor does not call that of BlackBox."""
+
+    def __init__(self) -> None:
+        pass
+
+    def answer(self, texts):
+        return []
 '''
 
 
@@ -55,6 +66,14 @@ def arguments(made: Path, command: str, *more: object) -> list[str]:
     recipe = ("--attack", made / "words.yaml") if command == "attack" else ()
     given = (command, *recipe, *victim, "--data", made / "test.conllu", "--trust", MODULE, *more)
     return [str(part) for part in given]
+
+
+def test_a_victim_without_the_constructor_of_its_base_is_refused() -> None:
+    trust.trust([MODULE])
+    with pytest.raises(InputError) as error:
+        NamedVictim({"class_path": f"{MODULE}.Unmade"}).open("cpu")
+    assert error.value.key == "victim"
+    assert "Unmade" in error.value.found
 
 
 def test_it_is_attacked_as_its_checkpoint(

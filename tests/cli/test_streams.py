@@ -9,6 +9,7 @@ import pytest
 
 from robustparse.cli.common.streams import Stream
 from robustparse.cli.main import main
+from robustparse.errors import InputError
 
 OUTPUTS = {"full": 2, "closed": 2, "reader gone": 141}
 
@@ -46,6 +47,15 @@ def test_what_cannot_be_written_ends_with_a_status(command, output, made, monkey
     error = capsys.readouterr().err
     assert error.startswith("robustparse: standard output: ") == (output != "reader gone")
     assert error.count("\n") == (output != "reader gone")
+
+
+def test_a_stream_that_third_party_code_closes_fails():
+    stream = Stream(io.StringIO())
+    stream.close()
+    stream.write("a table")
+    with pytest.raises(InputError) as error:
+        stream.check()
+    assert error.value.path == "standard output"
 
 
 def test_files_are_whole_all_the_same(made, tmp_path, monkeypatch):

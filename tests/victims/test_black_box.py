@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import robustparse as rp
 from robustparse.api.evaluate import evaluate
@@ -139,6 +140,10 @@ def test_a_label_by_itself_is_flipped_too(certain: bool) -> None:
         (CLASSIFICATION, [("neg", {"neg": 0.5, "pos": 0.5})], "{'neg'", "2 numbers"),
         (CLASSIFICATION, [("neg", [[1], [1, 2]])], "[[1], [1, 2]]", "an answer of its task"),
         (CLASSIFICATION, [Label("neg", {"neg": 0.9, "pos": 0.9})], "sum 1.8", "the sum 1"),
+        (
+            *(CLASSIFICATION, [("neg", torch.tensor([0.5, 0.5], requires_grad=True))]),
+            *("requires grad", "an answer of its task"),
+        ),
         ("dependency", [DependencyTree(None, ("a",))], "got DependencyTree", "an answer"),
         ("dependency", np.array(1.0), "failed: TypeError", "None"),
     ],

@@ -90,6 +90,9 @@ class NamedVictim:
     def open(self, device: str) -> BlackBox:
         """Make it."""
         victim: BlackBox = made(BlackBox, self.part)
+        if not hasattr(victim, "task"):
+            found = f"{self.names[0]} does not call the constructor of BlackBox"
+            raise InputError(found, key="victim", remedy="call super().__init__(...) in its own")
         return victim
 
 

@@ -188,8 +188,9 @@ class BlackBox(ABC):
             error.found = f"{self.name} on {' '.join(text)[:60]!r}: {error.found}"
             error.key = "victim"
             raise
-        except (AttributeError, TypeError, ValueError) as error:  # answers may have any type
-            found = f"{self.name} on {' '.join(text)[:60]!r}: got {repr(answer)[:60]}"
+        except Exception as error:  # values of any type raise errors of any type
+            got = f"got {repr(answer)[:60]} ({reason(error)})"
+            found = f"{self.name} on {' '.join(text)[:60]!r}: {got}"
             raise InputError(found, key="victim", expected="an answer of its task") from error
 
 

@@ -34,7 +34,7 @@ class Stream:
 
     def write(self, text: str) -> int:
         """Write a text, or drop it if that is impossible."""
-        if self.stream is None and text:
+        if (self.stream is None or self.stream.closed) and text:
             self._fail(OSError(errno.EBADF, os.strerror(errno.EBADF)))
         if self.stream is not None and self.failure is None:
             try:
@@ -50,7 +50,7 @@ class Stream:
 
     def flush(self) -> None:
         """Write the buffer, or drop it if that is impossible."""
-        if self.stream is not None and self.failure is None:
+        if self.stream is not None and not self.stream.closed and self.failure is None:
             try:
                 self.stream.flush()
             except OSError as error:
