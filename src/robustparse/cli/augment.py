@@ -1,9 +1,9 @@
 """``robustparse augment``: write changed copies of training sentences, as additional data.
 
 The changes come from an attack, or from operations such as surface noise, which need no model.
-Zheng et al. (2020, section 3.4) attack a random half of the training sentences and add every
-copy, the unchanged ones too (``--fraction 0.5 --keep all``); Wang et al. (2021) attack all and add
-the changed ones. The attack runs in a folder next to the copies, where it can resume after an
+Zheng et al. (2020, section 3.4) attack a random half of the training sentences and add every copy,
+the unchanged ones too (``--fraction 0.5 --keep all``); Wang et al. (2021) attack all and add the
+changed ones. The attack runs in a folder next to the copies, where it can resume after an
 interruption.
 """
 
