@@ -148,7 +148,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, er
 
 
 def machine_limit(error: BaseException) -> InputError | None:
-    """Return what the machine refused, such as memory, room on a disk, or a file; else None.
+    """Return an error about a missing resource, such as memory, disk space or a file, or None.
 
     Args:
         error: that ended a command.
@@ -162,7 +162,7 @@ def machine_limit(error: BaseException) -> InputError | None:
         remedy = "make batches smaller, or use a machine with more memory"
         return InputError(f"the memory of this machine is not enough ({said})", remedy=remedy)
     if isinstance(error, RuntimeError) and said.startswith("could not create a primitive"):
-        found = "the processor of this machine cannot compute a layer so"
+        found = "the processor of this machine cannot compute a layer in this precision"
         return InputError(found, key="precision", remedy="use 32-true")
     if isinstance(error, OSError) and (error.filename is not None or error.errno in _NO_ROOM):
         path = None if error.filename is None else str(error.filename)

@@ -1,4 +1,4 @@
-"""Reading text with clear errors, packed or not; writing it whole or not at all."""
+"""Read text files, compressed or not, with clear errors; write files atomically."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Characters as readers see them: a letter with its marks is one (Unicode Standard Annex 29).
+"""Characters as readers see them: a letter with its marks counts as one (Unicode Annex 29).
 
 An accent that is a character of its own, a vowel sign of Devanagari or Thai, a vowel point of
 Arabic and the parts of a joined emoji belong to the character before them.

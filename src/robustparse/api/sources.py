@@ -130,7 +130,7 @@ VictimSource = Checkpoints | NamedVictim | GivenVictim
 
 
 def known_to(victim: object) -> Known:
-    """Return what a victim tells of tables: its labels, and the columns of its training data."""
+    """Return what a victim knows about tables: its labels and the columns of its training data."""
     if isinstance(victim, ModelVictim):
         return Known(victim.model.data_columns, victim.model.vocabulary.labels)
     return Known(labels=getattr(victim, "labels", None))

@@ -1,4 +1,4 @@
-"""Morphological features: a substitute must be known with those of the word that it replaces.
+"""Morphological features: a substitute must occur with the features of the original word.
 
 Universal tags say little about forms: "copying", "copies" and "copied" are all VERB, and only one
 of them fits where another stands. Column 6 of CoNLL-U (FEATS) tells them apart. Words are compared

@@ -1,7 +1,7 @@
 """Limits on what a checkpoint may claim, checked before anything is allocated for it.
 
-A file can state any size and nest or repeat its settings in any way. What is made of it is bounded
-by what it holds: its settings by the size of the file, its layers by its weights.
+A file can state any size, and nest or repeat its settings at will. The size of the file limits its
+settings, and its weights limit the layers that are made from it.
 """
 
 import math
