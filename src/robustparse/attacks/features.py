@@ -1,19 +1,18 @@
 """Morphological features: a substitute must occur with the features of the original word.
 
 Universal tags say little about forms: "copying", "copies" and "copied" are all VERB, and only one
-of them fits where another stands. Column 6 of CoNLL-U (FEATS) tells them apart. Words are compared
-by their analyses, the universal tag and the whole set of features: a word may replace another one
-if it has the other's analysis somewhere in training, as "put" does in the past and in the present.
+of them fits where another stands. Column 6 (FEATS) of a data file tells them apart. Words are
+compared by their analyses, the universal tag and the whole set of features: a word may replace
+another one if it has the other's analysis somewhere in training, as "put" does in the past and in
+the present tense.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 
 from robustparse.attacks.tagged import Part
 from robustparse.attacks.victim import MorphologicalVictim, Victim
-from robustparse.data.conllu import read_treebank
-from robustparse.data.vocab import Analysis, Vocabulary
+from robustparse.data.features import features_in
+from robustparse.data.vocab import Analysis
 from robustparse.types import Example
 
 TrainingFeatures = Mapping[str, Collection[Analysis]]
@@ -24,19 +23,13 @@ def training_features(victim: Victim, part: Part) -> TrainingFeatures:
     """Return the analyses that a part compares; none where it, or the victim, goes by tags only.
 
     Raises:
-        InputError: the treebank that the part names cannot be read.
+        InputError: the file that the part names cannot be read.
     """
     if isinstance(part.features, str):
-        return _features_of(part.features)
+        return features_in(part.features)
     if part.features and isinstance(victim, MorphologicalVictim):
         return victim.training_features
     return {}
-
-
-@cache
-def _features_of(path: str) -> TrainingFeatures:
-    examples = read_treebank(Path(path).expanduser(), parsed=False)
-    return Vocabulary.from_examples(examples).training_features
 
 
 def feature_warnings(
@@ -54,8 +47,8 @@ def feature_warnings(
     elif victim is not None and True in settings and not _known(victim):
         yield (
             "the victim knows no features of its training words, so that only tags are compared; "
-            "to compare features too, name its training file in the recipe, as in `features: "
-            "train.conllu`, or train it again on data with features"
+            "to compare features too, name its training file in the recipe (`features: FILE`), or "
+            "train it again on data with features"
         )
 
 

@@ -29,7 +29,7 @@ class Part:
         tagset: the setting of which tags these are; None: each sentence's own (`Sentence.tagset`).
         without_tags: how a recipe does without these tags, as an imperative.
         features: the setting of whether morphological features are compared as well as tags
-            (`attacks.features`): those of the victim's training words, or of a treebank.
+            (`attacks.features`): those of the victim's training words, or of a file of sentences.
     """
 
     is_model: bool = False

@@ -32,8 +32,8 @@ class DictionaryTag(Constraint):
     Args:
         tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
         features: whether the candidate must also have the word's analysis, its universal tag with
-            the same features, somewhere in the victim's training data, or in a treebank: its path.
-            In sentences without features only tags are compared.
+            the same features, somewhere in the victim's training data, or in the file that is
+            named here. In sentences without features only tags are compared.
     """
 
     reads_tags = True
