@@ -206,10 +206,13 @@ def _vectors(path: Path) -> Value:
 def _plain_vectors(content: bytes) -> Value:
     lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     lines = lines[1:] if len(lines[0].split()) == 2 else lines
-    return [_plain_vector(line) for line in lines]
+    first: dict[str, list[float]] = {}  # the vector of a word that is repeated, with a warning
+    for line in lines:
+        first.setdefault(*_plain_vector(line))
+    return [*first.items()]
 
 
-def _plain_vector(line: bytes) -> Value:
+def _plain_vector(line: bytes) -> tuple[str, list[float]]:
     """Take as the word what comes before the first blank, or else before its values."""
     tokens, wordless = line.split(), line[:1].isspace()
     count = min(len(tokens) - (not wordless), 4)
