@@ -261,7 +261,7 @@ def test_copies_unlike_their_originals_are_left_out(made, tmp_path, capsys):
     judged = [found[name] for name in ("similarity", "measure", "minimum")]
     assert judged == ["VectorSimilarity", "cosine", 0.9]
     said = capsys.readouterr().out
-    assert "1 of 4 examples have no copy" in said
+    assert "1 of 4 examples have no changed copy" in said
     assert "1 of 3 copies (33.3 %) left out: similarity below 0.9" in said
     main([*options, *operations, "--similarity.minimum", "0.7", "--keep", "all"])
     assert out.read_text() == "Cat\tx\ncat\tx\ncat\tx\ndog\tx\n"

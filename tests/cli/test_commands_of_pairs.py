@@ -195,9 +195,9 @@ def test_raw_pairs_are_answered_as_those_of_a_file(
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("a single text", "raw.txt:3: no pair: 'a single text'"),
-        ("a\tb\tlabel", "raw.txt:3: no pair: 'a"),
-        ("a premise\t ", "raw.txt:3: no pair: 'a premise"),
+        ("a single text", "raw.txt:3: not a pair: 'a single text'"),
+        ("a\tb\tlabel", "raw.txt:3: not a pair: 'a"),
+        ("a premise\t ", "raw.txt:3: not a pair: 'a premise"),
         ("a " * 300 + "\tb", "raw.txt:3: the sentence has 300 words, over the limit of 250"),
     ],
 )
