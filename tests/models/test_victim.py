@@ -164,7 +164,7 @@ def test_gradients_are_those_of_the_loss_by_finite_differences(kind, examples, r
         gradient, vectors, norms = victim.gradient(*arrays_, gold, "cross_entropy", every)
         assert not torch.is_grad_enabled()
         other, _, _ = victim.gradient(*arrays_, gold, "margin", every)
-        assert np.array_equal(other, gradient) == (kind == "pointer")  # which has its loss only
+        assert not np.array_equal(other, gradient)
         embedded = parser.embed(batch)[:, 1:].numpy()
         assert vectors.shape == gradient.shape == embedded.shape
         rng = np.random.default_rng(0)

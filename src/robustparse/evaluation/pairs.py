@@ -155,7 +155,7 @@ def check_originals(
                 raise InputError(
                     found,
                     path=Path(folder) / f"{name}.tsv",
-                    line=row.original.id + 1,
+                    line=row.original.line,
                     expected=expected,
                     remedy="score the split that the texts were made of, without --limit",
                 )

@@ -189,7 +189,7 @@ class SemanticParser(Model):
         super().check_readable(examples, path, punctuation)
         checked: set[LogicalForm] = set()
         for example in examples:
-            with located(path, example.id + 1):
+            with located(path, example.line):
                 if example.gold not in checked:
                     self.check_form(example.gold)
                     checked.add(example.gold)
