@@ -30,8 +30,10 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# With --quiet, --strict counts no warnings. NO_MKDOCS_2_WARNING leaves out an advertisement.
+# The tables and pictures of the results are compared first. With --quiet, --strict counts no warnings.
+# NO_MKDOCS_2_WARNING leaves out an advertisement.
 docs: $(STAMP)
+	$(BIN)/python bench/results.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 setup: $(STAMP)
@@ -66,6 +68,6 @@ $(LOWEST): pyproject.toml $(UV)/uv
 	echo "$(TORCH)" > build/override.txt
 	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
 		--override build/override.txt -e .
-	grep -E "^(conllu|pytest|pytest-xdist)==" constraints.txt > build/test-tools.txt
+	grep -E "^(conllu|hypothesis|pytest|pytest-xdist)==" constraints.txt > build/test-tools.txt
 	$(UV)/uv pip install --quiet --python $(LOWEST_BIN)/python -r build/test-tools.txt pip setuptools
 	touch $@

@@ -37,9 +37,9 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.batch import Batch
-from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.copies.substitution import SubstitutionAdversary
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.defenses.pgd import PGD
+from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder

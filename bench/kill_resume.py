@@ -23,9 +23,9 @@ from typing import Any
 import torch
 import yaml
 
-from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
+import robustparse.cli.fit  # noqa: F401 - imported once, for all forks
 from robustparse.data.sample.treebank import sample_treebank
-from small_runs import RECIPES, Run, fit, small
+from small_runs import RECIPES, Run, fit, small, write_tables
 
 PARTS = ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch")
 CLOCK = "seconds"  # how the names of figures of the clock end, which differ between any two runs
@@ -116,9 +116,10 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, dict[str, fl
     dice = random.Random(options.seed)
     rows: dict[str, dict[str, float]] = {}
     start = None
+    write_tables(folder)
     for name in options.recipes:
         config = folder / f"{name}.yaml"
-        config.write_text(yaml.safe_dump(small(name, options.steps, start)))
+        config.write_text(yaml.safe_dump(small(name, options.steps, start, folder)))
         row = dict.fromkeys(("kills", "identical", "mid_epoch", "two_processes"), 0)
         shares = {1: options.kills - options.kills // 4, 2: options.kills // 4}
         for processes, kills in shares.items():

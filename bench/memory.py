@@ -32,8 +32,8 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.data.conllu import find_split
 from robustparse.data.datamodule import SAMPLE
-from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 
@@ -88,7 +88,7 @@ def measured(attack: Attack, victim: ModelVictim, examples: Sequence[Example]) -
     """Resident memory by sentences finished, and the parser's word forms at both ends."""
     finished, mebibytes, forms = [], [], []
 
-    def measure(tally: Tally) -> None:
+    def measure(tally: AttackSums) -> None:
         if tally.sums["sentences"] % max(1, len(examples) // POINTS) == 0:
             finished.append(tally.sums["sentences"])
             mebibytes.append(round(resident(), 1))

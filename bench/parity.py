@@ -26,9 +26,9 @@ from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.beam import Beam, Greedy
+from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance
-from robustparse.attacks.search.population.genetic import Genetic
-from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
+from robustparse.attacks.search.particle_swarm import ParticleSwarm
 from robustparse.attacks.search.rankings import (
     DeletedWord,
     GradientNorm,

@@ -21,8 +21,8 @@ from typing import Any
 import torch
 import yaml
 
-from robustparse.cli import lightning  # noqa: F401 - imported once, for all forks
-from robustparse.data.treebank import TreebankDataModule
+import robustparse.cli.fit  # noqa: F401 - imported once, for all forks
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from small_runs import RECIPES, Run, recipe, small
 
 KINDS = {"one": 1, "two": 2}

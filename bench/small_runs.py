@@ -5,6 +5,7 @@ imported everything once; what it then does is what ``train.py fit`` does. Sever
 environment that torchrun gives to its workers.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -19,42 +20,83 @@ import pytorch_lightning as pl
 import torch
 import yaml
 
+import robustparse as rp
+from robustparse.data.sample.treebank import sample_treebank
+
 CONFIGS = Path(__file__).parents[1] / "configs"
-START = "experiment/ewt_biaffine_finetuning.yaml"
+START = "experiment/ewt_biaffine_finetuning"
 # What is trained: the clean parser, and each way to continue from it; an experiment, and defenses
 # given after it.
 RECIPES = {
-    "clean": ["experiment/ewt_biaffine.yaml"],
-    "fgm": [START, "defense/fgm.yaml"],
-    "pgd": [START, "defense/pgd.yaml"],
-    "freelb": [START, "defense/freelb.yaml"],
-    "substitution": [START, "defense/substitution.yaml"],
-    "substitution_fgm": [START, "defense/substitution.yaml", "defense/fgm.yaml"],
+    "clean": ["experiment/ewt_biaffine"],
+    "fgm": [START, "defense/fgm"],
+    "pgd": [START, "defense/pgd"],
+    "freelb": [START, "defense/freelb"],
+    "substitution": [START, "defense/substitution"],
+    "substitution_fgm": [START, "defense/substitution", "defense/fgm"],
+    "ascc": [START, "defense/ascc"],
+    "encoding": ["experiment/ewt_biaffine"],
 }
 SIZES = {"word_dim": 16, "character_dim": 8, "character_out": 16, "hidden": 16, "layers": 1}
+TABLE, ENCODING = "substitutes.jsonl", "encoding.jsonl"
 LONGEST = 1200.0  # seconds, after which a run hangs
 
 
 def recipe(name: str) -> dict[str, Any]:
     """Return the configuration of one of ``RECIPES``, as it is shipped."""
-    content, *others = (yaml.safe_load((CONFIGS / file).read_text()) for file in RECIPES[name])
-    for defense in others:
-        joined = (content["trainer"].get("callbacks") or []) + defense["trainer"]["callbacks+"]
-        content["trainer"]["callbacks"] = joined
-    found: dict[str, Any] = content
-    return found
+    return configuration(*RECIPES[name])
 
 
-def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> dict[str, Any]:
+def configuration(*names: str) -> dict[str, Any]:
+    """Join shipped configurations and those that they list, as ``fit`` does."""
+    whole: dict[str, Any] = {}
+    for name in names:
+        content = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text("utf-8"))
+        whole = _joined(whole, configuration(*content.pop("config", ())))
+        whole = _joined(whole, content)
+    return whole
+
+
+def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Lay settings over others; ``callbacks+`` adds to ``callbacks``."""
+    whole = dict(first)
+    for name, value in second.items():
+        if name.endswith("+"):
+            whole[name[:-1]] = [*(whole.get(name[:-1]) or ()), *value]
+        elif isinstance(value, dict) and isinstance(whole.get(name), dict):
+            whole[name] = _joined(whole[name], value)
+        else:
+            whole[name] = value
+    return whole
+
+
+def write_tables(folder: Path) -> None:
+    """Write the substitution table and the encoding that some recipes read.
+
+    Words of the sample that share a tag replace each other.
+    """
+    sentences = sample_treebank(0).train
+    table = rp.substitutes(["training_words"], sentences, top=4, out=folder / TABLE)
+    rp.encode(table, sentences, out=folder / ENCODING)
+
+
+def small(
+    name: str, steps: int, start: Path | None = None, tables: Path | None = None, **trainer: Any
+) -> dict[str, Any]:
     """Return a recipe on the sample treebank with a small parser, 36 batches an epoch.
 
     Args:
         name: one of ``RECIPES``.
         steps: how long it runs.
         start: the checkpoint to fine-tune; none: from scratch.
+        tables: the folder of ``write_tables``, for ``ascc`` and ``encoding``.
         trainer: settings of the Trainer over the recipe's.
     """
     config = recipe(name)
+    if tables and name == "ascc":
+        config["trainer"]["callbacks"][-1]["init_args"]["table"] = str(tables / TABLE)
+    if tables and name == "encoding":
+        config["model"]["init_args"]["encoding"] = str(tables / ENCODING)
     config["trainer"] |= {
         "accelerator": "cpu",
         "max_epochs": -1,
@@ -66,10 +108,11 @@ def small(name: str, steps: int, start: Path | None = None, **trainer: Any) -> d
         **trainer,
     }
     model = config["model"]["init_args"]
+    continued = start is not None and RECIPES[name][0] == START
     model["encoder"]["init_args"] |= SIZES
-    model |= {"arc_dim": 16, "label_dim": 8, "init_from": None if start is None else str(start)}
+    model |= {"arc_dim": 16, "label_dim": 8, "init_from": str(start) if continued else None}
     # The seed is the sample's too: fine-tuning continues with the sentences of the clean parser.
-    config["data"]["init_args"] |= {"folder": "sample", "batch_words": 400, "seed": 0}
+    config["data"]["init_args"] |= {"folder": "sample", "batches": {"words": 400}, "seed": 0}
     config["last_checkpoint"] = {"every_n_train_steps": 5}
     return config
 
@@ -203,6 +246,7 @@ def _forked(
     sys.stdout.flush()
     if pid := os.fork():
         return pid
+    gc.freeze()  # a search for garbage would copy all memory that is shared
     with log.open("a") as output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)

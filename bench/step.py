@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from robustparse.data.batch import Batch
 from robustparse.data.sampler import plan_batches
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder

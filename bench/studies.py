@@ -1,348 +1,355 @@
-"""What the studies of ``docs/results.md`` consist of: rows of (configuration, attack, budgets)."""
+"""Studies in ``bench/studies/*.yaml``: which systems are trained, and how each is tested.
 
-from dataclasses import replace
-from functools import partial
+A study has ``systems`` and ``attacks``; every system is put under every attack, unless it lists
+its own ``attacks``, at each of the attack's ``budgets``. A study without attacks scores its
+systems on a file of ``test`` and on perturbed files.
+
+Of a system:
+    configs: of ``configs``, or contents of a configuration; by default ``experiment/SYSTEM``.
+    fit: more options of ``robustparse fit``.
+    steps, seed: of training, instead of the configurations'. ``seeds`` makes a system of each.
+    checkpoint: the file that is tested.
+    copies: adversarial or perturbed copies of training sentences that it is trained on too: ``of``
+        names the system that an ``attack`` is made against; ``operations`` need none.
+    members: systems that answer together; nothing is trained.
+    encoding: of ``encodings``, with which it reads words.
+    Other keys are values for placeholders.
+Of an attack:
+    recipe: the shipped one that it starts from, by default that of its own name.
+    constraints: how many of the recipe's are kept.
+    without, with: constraints that are left out, by class, and added.
+    set: settings of the recipe by dotted names.
+    certify: makes it no attack but certificates, whose scores count as those under attack: the
+        ``table`` of substitutes, the number of ``edits`` and the ``cap`` of inputs.
+Of a table of ``tables``: options of ``robustparse substitutes``, and ``splits``, its data. Of an
+encoding: its ``table`` and options of ``robustparse encode``, whose data are the training set.
+
+``{encoder}`` and the like stand for files and folders of this machine, which the command line
+names.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from studies_jin2020 import JIN2020, SWAP
-from study_rows import BEST, RUNS, Copies, Row, Study, percent
+import yaml
 
-CHARACTER = "zheng2020_blackbox_character"
-ZHENG2020 = (
-    Row("ewt_biaffine_word", "word", BEST),
-    Row("ewt_biaffine_word_pos", "word + POS", BEST),
-    Row("ewt_biaffine_character", "character", BEST, recipe=CHARACTER),
-    Row("ewt_biaffine_minilm", "MiniLM", BEST, pretrained=True),
-)
-WORD_CHARACTER, MINILM = "ewt_biaffine_word_character", "ewt_biaffine_minilm"
-WANG = "wang2021_open"
-UNSEEN = "pwws"
-BLACK, WHITE = "zheng2020_blackbox_released", "zheng2020_whitebox_released"
+from robustparse.errors import InputError
+from robustparse.tasks import registry as tasks
+
+ROOT = Path(__file__).resolve().parent.parent
+STUDIES = ROOT / "bench" / "studies"
+INPUTS = {
+    "folder": "the treebank or corpus",
+    "masked_lm": "folder or name of the masked language model",
+    "encoder": "folder or name of the pretrained encoder",
+    "vectors": "file of counter-fitted word vectors",
+    "word_vectors": "file of word vectors that models read",
+    "similarity": "folder or name of the sentence encoder",
+    "neighbours": "file of neighbouring words",
+    "forms": "folder of corpora of logical forms",
+    "raw": "the same with raw utterances",
+    "perturbed": "folder of released perturbed sets",
+    "parser": "checkpoint of the parser that reordering asks",
+}
+# What shipped recipes and configurations call these files.
+SHIPPED = {
+    "bert-base-uncased": "masked_lm",
+    "counter-fitted-vectors.txt": "vectors",
+    "sentence-transformers/all-MiniLM-L6-v2": "similarity",
+}
 
 
-def released(row: Row, recipe: str = BLACK) -> Row:
-    """Return a row attacked as the released code does, copulas and auxiliaries included."""
-    return replace(row, title=f"{row.title}, released code", recipe=recipe)
+@dataclass(frozen=True)
+class Attack:
+    """An attack of a study; see the module."""
+
+    name: str
+    title: str = ""
+    recipe: str = ""
+    budgets: tuple[float | None, ...] = (None,)
+    constraints: int | None = None
+    without: tuple[str, ...] = ()
+    added: tuple[Any, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    certify: Mapping[str, Any] = field(default_factory=dict)
+
+    def content(self) -> dict[str, Any]:
+        """Return its recipe, with placeholders; nothing for certificates."""
+        if self.certify:
+            return {}
+        path = ROOT / "configs" / "attack" / f"{self.recipe or self.name}.yaml"
+        recipe: dict[str, Any] = placed(yaml.safe_load(path.read_text("utf-8")))
+        kept = recipe.get("constraints", [])[: self.constraints]
+        kept = [one for one in kept if one["class_path"] not in self.without]
+        if kept or self.added:
+            recipe["constraints"] = [*kept, *self.added]
+        for name, value in self.settings.items():
+            *path_to, last = name.split(".")
+            node = recipe
+            for part in path_to:
+                node = node[part]
+            node[last] = value
+        return recipe
 
 
-# Their copies are others, so that all of them are trained in folders of their own.
-ZHENG2020_RELEASED = tuple(
-    replace(released(row), name=f"{row.name}_released", configs=(f"experiment/{row.name}",))
-    for row in ZHENG2020
-    if row.recipe != CHARACTER
-)
+@dataclass(frozen=True)
+class System:
+    """A system of a study; see the module."""
 
+    name: str
+    title: str
+    configs: tuple[str | Mapping[str, Any], ...] = ()
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    steps: int | None = None
+    seed: int | None = None
+    checkpoint: str = "best.ckpt"
+    copies: tuple[Mapping[str, Any], ...] = ()
+    members: tuple[str, ...] = ()
+    attacks: tuple[str, ...] | None = None
+    encoding: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
 
-def copied(parsers: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Return each parser, one of as many steps as the copies take, and one on copies."""
-    rows = []
-    for row in parsers:
-        again = replace(row, configs=row.configs or (f"experiment/{row.name}",))
-        steps = 3110 if row.pretrained else 1860  # of 10 and 12 epochs with copies of half
-        title = f"{row.title}, equal steps"
-        equal = replace(again, name=f"{row.name}_equal_steps", title=title, steps=steps)
-        copies = Copies(row, 0.5, "all", "random")
-        title = f"{row.title}, Adv[b]"
-        rows += [
-            replace(row, title=f"{row.title}, clean"),
-            equal,
-            replace(again, name=f"{row.name}_adversarial", title=title, copies=copies),
+    def contents(self) -> list[dict[str, Any]]:
+        """Return the contents of its configurations, with placeholders."""
+        return [
+            placed(
+                yaml.safe_load((ROOT / "configs" / f"{one}.yaml").read_text("utf-8"))
+                if isinstance(one, str)
+                else one
+            )
+            for one in self.configs
         ]
-    return tuple(rows)
 
 
-def attacks(name: str, title: str, pretrained: bool) -> tuple[Row, ...]:
-    """Every dependency attack on one parser; those on phrases change three words at most."""
-    row = partial(Row, name, title, BEST, pretrained=pretrained)
-    return (
-        row(gammas=(0.05, 0.10, 0.15)),
-        released(row()),
-        row(recipe="zheng2020_whitebox"),
-        released(row(), WHITE),
-        row(recipe=WANG),
-        row(recipe="zheng2020_phrase_blackbox", gammas=(None,)),
-        row(recipe="zheng2020_phrase_whitebox", gammas=(None,)),
-    )
+@dataclass(frozen=True)
+class Study:
+    """A study; see the module. ``home`` is the folder of its runs."""
+
+    name: str
+    task: str
+    home: Path
+    test: Mapping[str, Any]
+    systems: Mapping[str, System]
+    attacks: Mapping[str, Attack]
+    measured: bool = True
+    seed_step: int = 1
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    encodings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def results(self) -> Path:
+        """The file of its figures: the committed one, or one beside the runs elsewhere."""
+        shipped = self.home.is_relative_to(ROOT / "runs")
+        folder = ROOT / "bench" / "results" if shipped else self.home / "results"
+        return folder / f"{self.name}.jsonl"
+
+    @cached_property
+    def rows(self) -> list[tuple[System, Attack | None, float | None]]:
+        """Each system with each attack and budget."""
+        return [
+            (system, attack, budget)
+            for system in self.systems.values()
+            for attack in self.attacks_of(system)
+            for budget in (attack.budgets if attack else (None,))
+        ]
+
+    def attacks_of(self, system: System) -> list[Attack] | list[None]:
+        """Return the attacks on a system, None for a study without attacks."""
+        wanted = self.attacks if system.attacks is None else system.attacks
+        return [self.attacks[name] for name in wanted] if self.attacks else [None]
+
+    def folder(self, system: System) -> Path:
+        """Return the folder of a system's run."""
+        return self.home / system.name
+
+    def checkpoints(self, system: System) -> list[Path]:
+        """Return the checkpoints that are tested together."""
+        members = [self.systems[name] for name in system.members] or [system]
+        return [self.folder(one) / one.checkpoint for one in members]
+
+    def attacked(self, system: System, attack: Attack, budget: float | None) -> Path:
+        """Return the folder of an attack on, or of certificates of, the test sentences."""
+        count = self.test.get("sentences")
+        folder = self.folder(system) / f"test_{count}" if count else self.folder(system)
+        return folder / f"{attack.name}{percent(budget)}"
+
+    def start(self, system: System) -> Path | None:
+        """Return the checkpoint that a system continues from, among the runs of its study."""
+        for first in system.contents()[:1]:
+            if path := first.get("model", {}).get("init_args", {}).get("init_from"):
+                return self.home / Path(path).relative_to("runs")
+        return None
+
+    def copies_file(self, copies: Mapping[str, Any], seed: int | None) -> Path:
+        """Return the file of a system's copies."""
+        ending = tasks.named(self.task).files.ending("")
+        if "operations" in copies:
+            return self.home / f"copies_{copies['name']}_{seed or 0}{ending}"
+        split = f"_{copies['split']}" if "split" in copies else ""
+        return self.home / copies["of"] / f"copies{percent(copies['share'])}{split}{ending}"
+
+    def table_of(self, encoding: str) -> str:
+        """Return the name of the table that an encoding is made of."""
+        return str(self.encodings[encoding]["table"])
+
+    def table_file(self, name: str) -> Path:
+        """Return the file of a substitution table."""
+        return self.home / "tables" / f"{name}.jsonl"
+
+    def encoding_file(self, name: str) -> Path:
+        """Return the file of an encoding."""
+        return self.home / "encodings" / f"{name}.jsonl"
+
+    def needs(self, wanted: list[tuple[System, Attack | None, float | None]]) -> list[str]:
+        """Return the names of the inputs that some rows need."""
+        nodes: list[Any] = [dict(self.test)]
+        for system, attack, _ in wanted:
+            nodes += [system.contents(), dict(system.fit), list(system.copies)]
+            nodes += [attack.content()] if attack else []
+            if attack and attack.certify:
+                nodes.append(self.tables[attack.certify["table"]])
+            if system.encoding:
+                nodes.append(self.tables[self.table_of(system.encoding)])
+        names = {name for node in nodes for name in placeholders(node)}
+        if not all("data.init_args.folder" in system.fit for system, *_ in wanted):
+            names.add("folder")
+        if self.measured and self.attacks:
+            names |= {"masked_lm", "vectors"}
+        return [name for name in INPUTS if name in names]
 
 
-def demands(name: str, title: str, reference: str, pretrained: bool) -> tuple[Row, ...]:
-    """Attacks on one parser as they are, where another one must keep its trees, and strict ones."""
-    row = partial(Row, name, title, BEST, pretrained=pretrained)
-    pairs = (
-        (
-            row(recipe=recipe, gammas=gammas),
-            row(recipe=recipe, gammas=gammas, references=(reference,)),
-        )
-        for recipe, gammas in (
-            ("zheng2020_blackbox", ()),
-            ("zheng2020_whitebox", ()),
-            (WANG, ()),
-            (UNSEEN, (None,)),
-        )
-    )
-    return (*(one for pair in pairs for one in pair), row(strict=True))
+def percent(share: float | None) -> str:
+    """Return a budget as the end of a file's name."""
+    return "" if share is None else f"_{round(100 * share):02d}"
 
 
-def relations(name: str, title: str, pretrained: bool = False) -> tuple[Row, ...]:
-    """Attacks on one parser as they are, and where they change copulas and auxiliaries too."""
-    row = partial(Row, name, title, BEST, pretrained=pretrained)
-    return tuple(
-        row(recipe=recipe, copulas=copulas)
-        for recipe in ("zheng2020_blackbox", "zheng2020_whitebox")
-        for copulas in (False, True)
-    )
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-CACHED = "substitution_masked_lm"
-# A training step with each defense in steps without, as `cost.py` prints them for each parser in
-# bf16-mixed (`--hidden 400 --layers 3`; `--encoder MODEL --batch_words 1000`); with both, FGM is
-# applied to what substitution has made; a masked language model's candidates are in the cache.
-WAYS = ("fgm", "pgd", "freelb", "substitution", "substitution_fgm", CACHED)
-COSTS = {
-    WORD_CHARACTER: dict(zip(WAYS, (1.9, 3.8, 2.9, 1.8, 2.7, 1.9), strict=True)),
-    MINILM: dict(zip(WAYS, (2.0, 3.4, 3.0, 1.8, 2.8, 1.7), strict=True)),
-}
-JOINED = {"substitution_fgm": ("substitution", "fgm")}
-TITLES = {
-    "fgm": "+ FGM",
-    "pgd": "+ PGD-3",
-    "freelb": "+ FreeLB-3",
-    "substitution": "+ online substitution",
-    "substitution_fgm": "+ online substitution and FGM",
-    CACHED: "+ online substitution, the attack's candidates",
-}
-CLEAN = (
-    Row(WORD_CHARACTER, "clean training", BEST),
-    Row(MINILM, "clean training", BEST, pretrained=True),
-)
+def placed(node: Any) -> Any:
+    """Return a content with placeholders for the files that shipped recipes name."""
+    if isinstance(node, list):
+        return [placed(one) for one in node]
+    if isinstance(node, dict):
+        return {key: placed(value) for key, value in node.items()}
+    return f"{{{SHIPPED[node]}}}" if isinstance(node, str) and node in SHIPPED else node
 
 
-def defenses(clean: Row, steps: int, twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
-    """Return a clean parser, and ways to continue from it in the time of ``steps`` clean steps.
+def placeholders(node: Any) -> Iterator[str]:
+    """Yield the names of the placeholders in a content."""
+    if isinstance(node, (list, tuple)):
+        for one in node:
+            yield from placeholders(one)
+    elif isinstance(node, Mapping):
+        for one in node.values():
+            yield from placeholders(one)
+    elif isinstance(node, str):
+        yield from PLACEHOLDER.findall(node)
+
+
+def filled(node: Any, values: Mapping[str, Any]) -> Any:
+    """Return a content with values for its placeholders."""
+    if isinstance(node, (list, tuple)):
+        return [filled(one, values) for one in node]
+    if isinstance(node, Mapping):
+        return {key: filled(value, values) for key, value in node.items()}
+    if isinstance(node, str):
+        return PLACEHOLDER.sub(lambda mark: str(values.get(mark[1], mark[0])), node)
+    return node
+
+
+def names() -> list[str]:
+    """Return the names of the studies."""
+    return sorted(path.stem for path in STUDIES.glob("*.yaml"))
+
+
+def read_study(name: str, home: Path | None = None, seed: int | None = None) -> Study:
+    """Read a study.
 
     Args:
-        clean: the parser.
-        steps: without a defense.
-        twice: ends of the names of ways that are gone with another seed too.
+        name: of a file in ``bench/studies``.
+        home: folder of its runs, instead of ``runs``.
+        seed: of training; a system with a seed gets as many more.
+
+    Raises:
+        InputError: a key, or the name of an attack or system in it, is unknown.
     """
-    start = f"experiment/{clean.name}_finetuning"
-    way = partial(Row, pretrained=clean.pretrained, recipe=clean.recipe)
-    rows = [
-        clean,
-        way(f"{clean.name}_control", "+ clean only (control)", configs=(start,), steps=steps),
-    ]
-    for name, cost in COSTS[clean.name].items():
-        configs = (start, *(f"defense/{part}" for part in JOINED.get(name, (name,))))
-        own = round(steps / cost)
-        rows.append(way(f"{clean.name}_{name}", TITLES[name], configs=configs, steps=own))
-    for used in (0.5, 1.0):
-        copies = Copies(clean, 1.0, "changed", "random", used)
-        name, title = f"{clean.name}_offline{percent(used)}", f"+ {used:.0%} of copies made before"
-        configs = (start, "defense/copies")
-        rows.append(way(name, title, configs=configs, steps=steps, copies=copies))
-    rows += [
-        replace(row, name=f"{row.name}_seed_2", title=f"{row.title}, seed 2", seed=2)
-        for row in rows
-        if row.name.removeprefix(f"{clean.name}_") in twice
-    ]
-    unseen = (replace(row, recipe=UNSEEN, gammas=(None,)) for row in rows)
-    return tuple(one for pair in zip(rows, unseen, strict=True) for one in pair)
+    path = STUDIES / f"{name}.yaml"
+    content = yaml.safe_load(path.read_text("utf-8"))
+    runs = ROOT / "runs"
+    home = home or (runs / content["home"] if "home" in content else runs)
+    attacks = {key: _attack(key, one or {}) for key, one in content.get("attacks", {}).items()}
+    systems: dict[str, System] = {}
+    for key, one in content["systems"].items():
+        common = {"checkpoint": content.get("checkpoint", "best.ckpt")}
+        for system in _systems(key, common | one, content.get("fit", {}), seed):
+            systems[system.name] = system
+    for system in systems.values():
+        wanted = [*(system.attacks or ()), *system.members]
+        wanted += [copies["of"] for copies in system.copies if "of" in copies]
+        wanted += [system.encoding] if system.encoding else []
+        if unknown := sorted({*wanted} - {*attacks, *systems, *content.get("encodings", ())}):
+            raise InputError(f"unknown {', '.join(unknown)}", path=path, key=system.name)
+    return Study(
+        name=name,
+        task=content["task"],
+        home=home,
+        test=content["test"],
+        systems=systems,
+        attacks=attacks,
+        measured=content.get("measured", True),
+        seed_step=content.get("seed_step", 1),
+        tables=content.get("tables", {}),
+        encodings=content.get("encodings", {}),
+    )
 
 
-def universal(language: str, steps: int | None = None) -> tuple[Row, ...]:
-    """Return a small parser of a language, and ways to continue from it, under the same attack.
+def _attack(name: str, content: Mapping[str, Any]) -> Attack:
+    return Attack(
+        name=name,
+        title=content.get("title", name),
+        recipe=content.get("recipe", name),
+        budgets=tuple(content.get("budgets", [None])),
+        constraints=content.get("constraints"),
+        without=tuple(content.get("without", ())),
+        added=tuple(content.get("with", ())),
+        settings=content.get("set", {}),
+        certify=content.get("certify", {}),
+    )
 
-    A step with online substitution takes two to four without: of a small network the attack is
-    most. ``steps`` are those of clean training, instead of the configuration's.
-    """
-    name, start = "ud_biaffine", "experiment/ud_biaffine_finetuning"
-    way = partial(Row, recipe="zheng2020_universal", home=RUNS / language)
-    return (
-        way(name, "clean training", BEST, steps=steps),
-        way(f"{name}_control", "+ clean only (control)", configs=(start,), steps=640),
-        way(
-            f"{name}_substitution",
-            TITLES["substitution"],
-            configs=(start, "defense/substitution"),
-            steps=200,
+
+def _systems(
+    name: str, content: Mapping[str, Any], fit: Mapping[str, Any], seed: int | None
+) -> Iterator[System]:
+    """Yield a system, or one for each of its seeds: the first of a name, then ``NAME_seed_N``."""
+    known = {"title", "configs", "fit", "steps", "seed", "seeds", "checkpoint", "copies"}
+    known |= {"members", "attacks", "encoding"}
+    copies = content.get("copies", [])
+    own = System(
+        name=name,
+        title=content["title"],
+        configs=tuple(
+            content.get("configs", [] if "members" in content else [f"experiment/{name}"])
         ),
+        fit={} if "members" in content else {**fit, **content.get("fit", {})},
+        steps=content.get("steps"),
+        checkpoint=content["checkpoint"],
+        copies=tuple([copies] if isinstance(copies, dict) else copies),
+        members=tuple(content.get("members", ())),
+        attacks=tuple(content["attacks"]) if "attacks" in content else None,
+        encoding=content.get("encoding"),
+        values={key: value for key, value in content.items() if key not in known},
     )
-
-
-OVER_MINILM = defenses(CLEAN[1], steps=1024, twice=("offline_50", "offline_100"))
-# Rows that were made together on another machine, whose clean parser is another one.
-WITH_COPIES = ("", "_control", "_offline_100")
-
-
-STACK_POINTER = "ewt_stack_pointer"
-VECTORS = "ewt_biaffine_vectors"
-FIRST_VECTORS = 6000  # of 45,793, about an eighth, as 50,000 of 400,000 in the paper
-
-
-def again(one: Row, end: str, title: str, **changes: Any) -> Row:
-    """Return a row whose parser is trained in another way."""
-    configs = (f"experiment/{one.name}",)
-    name, title = f"{one.name}_{end}", f"{one.title}, {title}"
-    return replace(one, name=name, title=title, configs=configs, **changes)
-
-
-def wang2021() -> tuple[Row, ...]:
-    """Return the rows of Tables 6 and 7 of Wang et al. (2021), and those of their ensembles."""
-    row = partial(Row, checkpoint=BEST, recipe=WANG)
-    biaffine = (
-        row(VECTORS, "biaffine, vectors", word_vectors=True),
-        row(WORD_CHARACTER, "biaffine, word + character"),
-        row(MINILM, "biaffine, MiniLM", pretrained=True),
-    )
-    pointing = (
-        row(f"{STACK_POINTER}_vectors", "stack-pointer, vectors", word_vectors=True),
-        row(STACK_POINTER, "stack-pointer, word + character"),
-        row(f"{STACK_POINTER}_minilm", "stack-pointer, MiniLM", pretrained=True),
-    )
-
-    def together(name: str, title: str, *members: Row) -> Row:
-        return row(f"ewt_{name}", title, members=members)
-
-    seeds = tuple(again(one, "seed_2", "seed 2", seed=2) for one in biaffine)
-    third = again(biaffine[1], "seed_3", "seed 3", seed=3)
-    full = biaffine[0]
-    return (
-        *(*biaffine, *pointing, *seeds, third),
-        again(full, "capped", f"first {FIRST_VECTORS}", max_vectors=FIRST_VECTORS),
-        replace(full, title=f"{full.title}, seen in training", seen=True),
-        together(
-            "biaffine_seeds", "3 seeds of biaffine, word + character", biaffine[1], seeds[1], third
-        ),
-        together("biaffine_embeddings", "biaffine, all embeddings", *biaffine),
-        together("stack_pointer_embeddings", "stack-pointer, all embeddings", *pointing),
-    )
-
-
-def wang2021_copies() -> tuple[Row, ...]:
-    """Return the rows of Table 8 of Wang et al. (2021): trained on adversarial copies.
-
-    A study of its own, so that no other row rests on the parsers that the copies are made against.
-    """
-    clean = (
-        Row(WORD_CHARACTER, "biaffine, word + character", BEST, recipe=WANG),
-        Row(STACK_POINTER, "stack-pointer, word + character", BEST, recipe=WANG),
-    )
-    copied = (
-        again(one, "adversarial", "on copies", copies=Copies(one, 0.25, "changed", merged=True))
-        for one in clean
-    )
-    return tuple(one for pair in zip(clean, copied, strict=True) for one in pair)
-
-
-REVIEWS = partial(Row, task="classification", word_vectors=True, gammas=(None,))
-WORD_CNN, WORD_LSTM = "mr_cnn", "mr_lstm"
-# A training step with each defense in steps without, in processor time on one thread.
-REVIEW_COSTS = {"fgm": 1.9, "substitution": 3.0}
-
-
-def reviews() -> tuple[Row, ...]:
-    """Return the classifiers of three seeds, each under two attacks."""
-    return tuple(
-        REVIEWS(
-            name if seed == 0 else f"{name}_seed_{seed}",
-            f"{title}, seed {seed}",
-            BEST,
-            configs=(f"experiment/{name}",),
-            seed=seed or None,
-            recipe=recipe,
-            filters=filters,
+    for one in content.get("seeds", [content.get("seed")]):
+        trained = one if seed is None else seed + (one or 0)
+        later = "seeds" in content and one
+        yield replace(
+            own,
+            name=f"{name}_seed_{one}" if later else name,
+            title=f"{own.title}, seed {trained}" if later else own.title,
+            seed=trained,
         )
-        for name, title in ((WORD_CNN, "WordCNN"), (WORD_LSTM, "WordLSTM"))
-        for seed in range(3)
-        for recipe, filters in ((SWAP, 2), (UNSEEN, None))
-    )
-
-
-def review_defenses(steps: int) -> tuple[Row, ...]:
-    """Return WordCNN and ways to continue from it in the time of ``steps`` clean steps."""
-    clean = REVIEWS(WORD_CNN, "clean training", BEST, recipe=SWAP, filters=1)
-    start = f"experiment/{WORD_CNN}_finetuning"
-    way = partial(REVIEWS, recipe=SWAP, filters=1)
-    copies = Copies(clean, 1.0, "changed", "RandomOrder", precision="32-true")
-    ways = [
-        way(f"{WORD_CNN}_{name}", TITLES[name], configs=(start, config), steps=round(steps / cost))
-        for name, config, cost in (
-            ("fgm", "defense/fgm_texts", REVIEW_COSTS["fgm"]),
-            ("substitution", "defense/substitution_neighbours", REVIEW_COSTS["substitution"]),
-        )
-    ]
-    return (
-        clean,
-        way(f"{WORD_CNN}_control", "+ clean only (control)", configs=(start,), steps=steps),
-        *ways,
-        way(
-            f"{WORD_CNN}_offline",
-            "+ copies made before",
-            configs=(start, "defense/copies"),
-            steps=steps,
-            copies=copies,
-        ),
-    )
-
-
-STUDIES = {
-    **JIN2020,
-    "mr_attacks": Study(reviews(), share=0.3, measured=False),
-    "mr_defenses": Study(review_defenses(steps=1464), share=0.5, measured=False),
-    "universal_french": Study(universal("french"), sentences=300, measured=False),
-    "universal_english": Study(universal("english", 600), sentences=150, measured=False),
-    "zheng2020_table1": Study(
-        (*ZHENG2020, *(released(row) for row in ZHENG2020 if row.recipe != CHARACTER)),
-        gammas=(0.05, 0.10, 0.15),
-        share=0.25,
-    ),
-    "zheng2020_table2": Study(copied(ZHENG2020), share=0.25),
-    "zheng2020_table2_released": Study(copied(ZHENG2020_RELEASED), share=0.25),
-    "ewt_attacks": Study(
-        (
-            *attacks(WORD_CHARACTER, "word + character", False),
-            *attacks(MINILM, "MiniLM", True),
-            *(
-                Row(WORD_CHARACTER, "word + character", BEST, recipe=name, gammas=(None,))
-                for name in ("pwws", "beam", "genetic")
-            ),
-        ),
-        sentences=500,
-    ),
-    "ewt_references": Study(
-        (
-            *demands(WORD_CHARACTER, "word + character", MINILM, False),
-            *demands(MINILM, "MiniLM", WORD_CHARACTER, True),
-        ),
-        sentences=500,
-    ),
-    "ewt_relations": Study(
-        (
-            *relations(WORD_CHARACTER, "biaffine, word + character"),
-            *relations(MINILM, "biaffine, MiniLM", pretrained=True),
-            *relations(STACK_POINTER, "stack-pointer, word + character"),
-        ),
-        sentences=500,
-        measured=False,
-    ),
-    "defenses_word_character": Study(
-        defenses(CLEAN[0], steps=1104, twice=("substitution", "offline_100")), sentences=500
-    ),
-    "defenses_minilm": Study(OVER_MINILM, sentences=500),
-    "defenses_minilm_copies": Study(
-        tuple(row for row in OVER_MINILM if row.name.removeprefix(MINILM) in WITH_COPIES),
-        sentences=500,
-    ),
-    "wang2021": Study(wang2021(), sentences=500),
-    "wang2021_copies": Study(wang2021_copies(), sentences=500),
-    "wang2021_filters": Study(
-        (
-            *(
-                Row(WORD_CHARACTER, title, BEST, recipe=WANG, filters=count)
-                for count, title in enumerate(("none", "tag", "+ embedding", "+ grammar"), start=1)
-            ),
-            Row(WORD_CHARACTER, "+ perplexity", BEST, recipe=WANG),
-        ),
-        sentences=500,
-    ),
-}

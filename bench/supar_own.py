@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.data.conllu import read_treebank, write_treebank
+from robustparse.data.datamodule import Batches
 from robustparse.data.sampler import plan_batches
 from robustparse.data.sentence_lines import with_parse
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.devices import chosen_device
 from robustparse.evaluation.clean import predictions
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -134,7 +135,7 @@ def speed(options: argparse.Namespace) -> dict[str, Any]:
 def fit(options: argparse.Namespace) -> dict[str, Any]:
     """Train for some epochs and keep the last weights."""
     data = TreebankDataModule(
-        train_file=options.train, batch_words=options.batch_words, seed=options.seed
+        train_file=options.train, batches=Batches(words=options.batch_words), seed=options.seed
     )
     run = trainer(options, options.epochs)
     parser = build(data, options.seed)

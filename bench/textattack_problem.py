@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.candidates.union import in_casing_of
 from robustparse.attacks.constraints.words import StopWords
+from robustparse.casing import in_casing_of
 from robustparse.errors import InputError
 from robustparse.files import read_text, write_text
 from robustparse.models import TextClassifier

@@ -29,7 +29,7 @@ LSTMS = {
     "bow": {},
     "lstm": {"rnn": "lstm"},
     "infersent": {"rnn": "lstm"},
-    "esim": {"encoding": "encoding", "composition": "composition"},
+    "esim": {"encoding": "input_encoding", "composition": "composition"},
 }
 LAYERS = {
     "bow": {"out": "output"},

@@ -1,15 +1,21 @@
 """What every test stands on: no network, its own cache, one thread, a tiny treebank and parser."""
 
+import functools
+import gc
 import os
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-# Before anything imports transformers or wandb, which read these once.
+# Imports make many objects, which stay.
+gc.set_threshold(10_000, 20, 20)
+
+# Before anything imports torch, transformers or wandb, which read these once.
 _CACHE = tempfile.TemporaryDirectory(prefix="robustparse-tests-")
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"  # of the commands that tests start, too
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_DATA_DIR"] = _CACHE.name
 os.environ["WANDB_X_SERVICE_WAIT"] = "300"  # seconds; a busy machine is no dead service
@@ -17,6 +23,8 @@ os.environ["WANDB_X_SERVICE_WAIT"] = "300"  # seconds; a busy machine is no dead
 if not os.environ.get("ROBUSTPARSE_GPU"):
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+import docstring_parser
+import hypothesis
 import numpy as np
 import pytest
 import torch
@@ -31,8 +39,29 @@ from robustparse.models.dependency.stack_pointer import StackPointerParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import Example
 
+# The same few examples every time, or with HYPOTHESIS_PROFILE=long many others.
+hypothesis.settings.register_profile("quick", max_examples=6, derandomize=True, deadline=None)
+hypothesis.settings.register_profile("long", max_examples=1000, deadline=20_000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
 # Tiny tensors gain nothing from threads, and one thread sums in one order.
 torch.set_num_threads(1)
+
+# jsonargparse reads the docstrings of the same classes again for every command.
+docstring_parser.parse_from_object = functools.cache(docstring_parser.parse_from_object)
+
+
+def pytest_collection_finish() -> None:
+    """Search what is imported, which stays, no more for garbage: that takes a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _gradients_stay_enabled() -> Iterator[None]:
+    yield
+    assert torch.is_grad_enabled()
+
 
 # Comments with and without a value and twice the same, a range, an empty node, enhanced
 # dependencies, a MISC value with two equals signs, an unordered FEATS, a sentence of one word.

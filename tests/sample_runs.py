@@ -15,8 +15,11 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.data.conllu import block_of, write_treebank
+from robustparse.data.datamodule import Batches
 from robustparse.data.sample.treebank import sample_treebank, treebank_lexicon
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import KEY, describe
@@ -117,6 +120,15 @@ def trained_pointer() -> StackPointerParser:
     return copy.deepcopy(_trained_pointer())
 
 
+def sample_table() -> SubstitutionTable:
+    """For words of the sample treebank a few others of their class, not symmetric."""
+    substitutes: dict[str, list[str]] = {}
+    for entry, words in treebank_lexicon(0).items():
+        word = entry.partition("/")[0].lower()
+        substitutes.setdefault(word, [w for w in map(str.lower, words[:3]) if w != word])
+    return SubstitutionTable(substitutes)
+
+
 def save_checkpoint(parser: Model, path: Path) -> Path:
     """A checkpoint that the commands can load."""
     content = {KEY: describe(parser, parser.vocabulary), "state_dict": parser.state_dict()}
@@ -127,6 +139,21 @@ def save_checkpoint(parser: Model, path: Path) -> Path:
 def write_sample(path: Path, examples: list[Example]) -> Path:
     """Sample sentences as a CoNLL-U file."""
     write_treebank(path, (block_of(example.sentence, example.gold) for example in examples))
+    return path
+
+
+def sample_folder(folder: Path, development: int, words: int = 300) -> TreebankDataModule:
+    """30 sample sentences to train on and some for development, from the files of a folder."""
+    write_sample(folder / "s-train.conllu", sentences(30))
+    write_sample(folder / "s-dev.conllu", sentences(development, "dev"))
+    return TreebankDataModule(folder=str(folder), batches=Batches(words=words))
+
+
+def write_table(path: Path, examples: list[Example]) -> Path:
+    """A substitution table in which each word has the next two words of the alphabet."""
+    words = sorted({word.lower() for example in examples for word in example.sentence.words})
+    triples = zip(words, words[1:], words[2:], strict=False)
+    SubstitutionTable({word: (first, second) for word, first, second in triples}).write(path)
     return path
 
 

@@ -12,7 +12,7 @@ from robustparse.data.sample.reviews import review_lexicon, sample_reviews
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
-from robustparse.tasks.classification import ClassificationTask
+from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.types import Example
 from sample_runs import fitted
 
@@ -37,7 +37,7 @@ def trained_classifier() -> WordCNN:
 
 def write_texts(path: Path, examples: list[Example]) -> Path:
     """Texts as a file of text, tab, label."""
-    path.write_text("".join(map(ClassificationTask().write, examples)), encoding="utf-8")
+    path.write_text("".join(map(CLASSIFICATION.files.write, examples)), encoding="utf-8")
     return path
 
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from importlib.resources import files
 
-from robustparse import load
+from robustparse import __version__, load
 from robustparse.data.sample.treebank import sample_treebank
 from sample_runs import save_checkpoint, trained_parser
 
@@ -22,6 +22,12 @@ def test_a_parser_is_loaded_and_parses_lists_of_words(tmp_path):
 def test_importing_the_package_does_not_wait_for_torch():
     code = "import robustparse, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_package_is_a_command():
+    asked = [sys.executable, "-m", "robustparse", "--version"]
+    answer = subprocess.run(asked, check=False, capture_output=True, text=True)
+    assert answer.stdout.split() == ["robustparse", __version__]
 
 
 def test_type_checkers_read_the_types():

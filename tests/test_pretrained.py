@@ -10,8 +10,10 @@ import pytest
 from transformers import AutoModel
 
 from robustparse.errors import InputError
-from robustparse.models.encoders.pieces.stored import network_of, to_store
-from robustparse.pretrained import LoadedModel, load_encoder, model_folder, refuse_own_modules
+from robustparse.models.encoders.stored import network_of, to_store
+from robustparse.pretrained.foreign_code import refuse_own_modules
+from robustparse.pretrained.loaded_model import LoadedModel
+from robustparse.pretrained.loading import load_encoder, model_folder
 from tiny_models import save_bert
 
 CODE = """

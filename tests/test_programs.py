@@ -16,8 +16,8 @@ from robustparse import trust
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import instantiate
-from robustparse.recipes.class_paths import checked
-from robustparse.recipes.recipe import Recipe
+from robustparse.options.arguments import checked
+from robustparse.options.recipe import Recipe
 
 # Ways to start a program, and libraries that start one.
 STARTS = re.compile(
@@ -145,6 +145,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("checker.sh").write_text("#!/bin/sh\ntouch pwned\n")
     Path("checker.sh").chmod(0o755)
+    for name in "cd":
+        Path(name).write_text("neither a checkpoint nor data")
     return tmp_path
 
 
@@ -152,7 +154,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_program_needs_consent_before_anything_starts(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither the data nor the checkpoint, which are not there, are missed before."""
+    """Neither the data nor the checkpoint, which are unreadable, are read before."""
     arguments = COMMANDS[name]()
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
@@ -237,7 +239,7 @@ def test_no_file_and_no_option_names_the_function_of_a_victim(
     ):
         with pytest.raises(SystemExit, match="2"):
             main(arguments)
-        assert re.search("takes a function|not trusted|neither a class", capsys.readouterr().err)
+        assert re.search("takes a function|not trusted|import path", capsys.readouterr().err)
 
 
 SETTINGS = {

@@ -80,10 +80,10 @@ def test_chunks_of_words_that_hold_blanks(tmp_path, monkeypatch, lines):
 def test_lines_that_never_tell_how_many_values_there_are(tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "_LINES_WITHOUT_WIDTH", 3)
     file = written(tmp_path, "a 1 x\nb 1 y\nc d 2\ne 1 2\n")
-    with pytest.raises(InputError, match="txt:1: 'x' is no number"):
+    with pytest.raises(InputError, match="txt:1: 'x' is not a number"):
         read_vectors(file)
     monkeypatch.setattr(vectors, "_LINES_WITHOUT_WIDTH", 4)
-    with pytest.raises(InputError, match="txt:1: 'x' is no number"):
+    with pytest.raises(InputError, match="txt:1: 'x' is not a number"):
         read_vectors(file)
 
 
@@ -107,7 +107,7 @@ def test_word2vecs_binary_format_is_named(tmp_path, end, pack):
 
 def test_a_text_with_an_odd_character_is_not_called_binary(tmp_path):
     path = written(tmp_path, "2 2\na 1 2\nb\x01 1 x\n")
-    with pytest.raises(InputError, match=":3: 'x' is no number"):
+    with pytest.raises(InputError, match=":3: 'x' is not a number"):
         read_vectors(path)
 
 
@@ -160,19 +160,19 @@ def test_the_first_vector_of_a_word_counts(tmp_path, monkeypatch, caplog, lines,
             ":3: 3 values after the word 'd'; expected 2 as in line 2",
         ),
         ("a b 1 2\nc 1 2\nd 1\n", ":3: 1 values after the word 'd'; expected 2 as in line 2"),
-        ("a b 1 x\nc 1 2\n", ":1: 'x' is no number"),
-        ("a x\n", ":1: 'x' is no number"),
+        ("a b 1 x\nc 1 2\n", ":1: 'x' is not a number"),
+        ("a x\n", ":1: 'x' is not a number"),
         ("1 0\na 1\n", ":1: no values"),
         ("a 1 2\n\nb\n", ":3: 0 values"),
         ("a\nb 1\n", ":1: no values"),
-        ("a 1 2\nb 1 x\n", ":2: 'x' is no number"),
-        ("a 1 2\nb 1.5.2 2\n", ":2: '1.5.2' is no number"),
-        ("a 1 2\nb 1_0 2\n", ":2: '1_0' is no number"),
-        ("a 1 2\nb 1,5 2\n", ":2: '1,5' is no number"),
-        ("a 1 2\nb 0x1 2\n", ":2: '0x1' is no number"),
-        ("a 1 2\nb nan 2\n", ":2: 'nan' is no number"),
-        ("a 1 2\nb 1 -inf\n", ":2: '-inf' is no number"),
-        ("a 1 2\nb 1 1e39\n", ":2: '1e39' is no number"),
+        ("a 1 2\nb 1 x\n", ":2: 'x' is not a number"),
+        ("a 1 2\nb 1.5.2 2\n", ":2: '1.5.2' is not a number"),
+        ("a 1 2\nb 1_0 2\n", ":2: '1_0' is not a number"),
+        ("a 1 2\nb 1,5 2\n", ":2: '1,5' is not a number"),
+        ("a 1 2\nb 0x1 2\n", ":2: '0x1' is not a number"),
+        ("a 1 2\nb nan 2\n", ":2: 'nan' is not a number"),
+        ("a 1 2\nb 1 -inf\n", ":2: '-inf' is not a number"),
+        ("a 1 2\nb 1 1e39\n", ":2: '1e39' is not a number"),
         ("3 2\na 1 2\nb 1 2\n", ":1: the header promises 3 words, the file holds 2"),
         ("1e9 2\na {} 2\n", ":2: 2 values after the word 'a'; expected 1 as in line 1"),
         ("", "no word vectors"),

@@ -1,9 +1,31 @@
 from .api.attack import attack, recipe
+from .api.certify import CertifiedResults, certify
+from .api.encode import encode
 from .api.evaluate import evaluate, read, sample
 from .api.report import report
 from .api.results import AttackResults
+from .api.substitutes import substitutes
+from .api.worst_of_attacks import worst_of_attacks
+from .attacks.substitution_table import SubstitutionTable
+from .data.encoding import Encoding
 from .models.load import load
 
-__all__ = ["AttackResults", "attack", "evaluate", "load", "read", "recipe", "report", "sample"]
+__all__ = [
+    "AttackResults",
+    "CertifiedResults",
+    "Encoding",
+    "SubstitutionTable",
+    "attack",
+    "certify",
+    "encode",
+    "evaluate",
+    "load",
+    "read",
+    "recipe",
+    "report",
+    "sample",
+    "substitutes",
+    "worst_of_attacks",
+]
 
 __version__: str

@@ -1,29 +1,29 @@
-"""What commands answer with one message and no traceback, and checks that end so."""
+"""Errors that commands report in one message without a traceback, and checks that raise them."""
 
 import errno
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike
 from typing import Any
 
-_SEEDS = 1 << 64  # that random streams tell apart, see `randomness`
+_SEEDS = 1 << 64  # number of different seeds, see `randomness`
 
 
 class InputError(ValueError):
-    """A file, setting or argument that cannot be used as given.
+    """A file, option or argument that cannot be used.
 
-    Commands print it on standard error and exit with 2; every other exception is a fault of
-    robustparse itself and exits with 1. The message is made of the fields that are set:
-    ``PATH:LINE: KEY: FOUND; expected EXPECTED; REMEDY``. Where FOUND begins with "must", the key is
-    its subject, and no colon divides them.
+    Commands print it on standard error and exit with 2; any other exception is a bug in robustparse
+    and exits with 1. The message consists of the fields that are set:
+    ``PATH:LINE: KEY: FOUND; expected EXPECTED; REMEDY``. If FOUND begins with "must", the key is
+    its subject and there is no colon between them.
 
     Args:
-        found: what is wrong, with the value that was given.
+        found: what is wrong, including the value.
         path: the file or folder that cannot be used.
         line: the line in it, from 1.
-        key: the option, setting or argument.
-        expected: the values that would do, or the limit.
+        key: the option or argument.
+        expected: the allowed values or the limit.
         remedy: what the user can do, as an imperative.
     """
 
@@ -43,21 +43,22 @@ class InputError(ValueError):
         self.expected, self.remedy = expected, remedy
 
     def __str__(self) -> str:
-        """Return the message of the fields as they are now: callers may add the place they know."""
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        found = self.found
+        """Return the message of the current fields; callers may have added path and line."""
+        message = self.found
         if self.key:
-            found = f"{self.key} {found}" if found.startswith("must ") else f"{self.key}: {found}"
-        message = f"{place}: {found}" if place else found
+            separator = " " if message.startswith("must ") else ": "
+            message = f"{self.key}{separator}{message}"
+        location = self.path if self.line is None else f"{self.path}:{self.line}"
+        message = f"{location}: {message}" if location else message
         message += f"; expected {self.expected}" if self.expected else ""
         return message + (f"; {self.remedy}" if self.remedy else "")
 
 
 class Stopped(SystemExit):
-    """Ends the program, or a process of it, as a shell reports a signal: 143 for SIGTERM.
+    """Ends the program with the exit status of a signal, such as 143 for SIGTERM.
 
     Args:
-        number: of the signal.
+        number: the number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -66,11 +67,11 @@ class Stopped(SystemExit):
 
 @contextmanager
 def located(path: str | PathLike[str] | None = None, line: int | None = None) -> Iterator[None]:
-    """Give an `InputError` that is raised within the place that is known here.
+    """Add a path and a line to any `InputError` raised inside.
 
     Args:
-        path: the file; None leaves the error's own.
-        line: in it, from 1; None leaves the error's own.
+        path: the file; None keeps that of the error.
+        line: the line, from 1; None keeps that of the error.
     """
     try:
         yield
@@ -81,12 +82,12 @@ def located(path: str | PathLike[str] | None = None, line: int | None = None) ->
 
 
 class UntaggedError(InputError):
-    """A sentence without the tags that a part of an attack reads.
+    """A sentence without the tags that a component of an attack reads.
 
     Args:
-        found: which tags are missing, and what reads them.
+        found: which tags are missing, and which component reads them.
         expected: where a treebank has them.
-        without: how the recipe does without tags, as an imperative.
+        without: how to change the recipe so that it needs no tags, as an imperative.
     """
 
     def __init__(self, found: str, *, expected: str, without: str) -> None:
@@ -95,14 +96,14 @@ class UntaggedError(InputError):
 
 
 class ProcessDiedError(RuntimeError):
-    """One of several processes was killed, or ended itself; the message says which and what to do.
+    """One of several processes died; the message says which one and what to do.
 
     Commands print it on standard error and exit with 2.
     """
 
 
 def reason(error: BaseException, most: int = 120) -> str:
-    """Return what a library's error says, on one line cut after ``most``, or its class."""
+    """Return an error's message on one line of at most ``most`` characters, or else its class."""
     said = " ".join(str(error).split())
     if len(said) > most:
         said = f"{said[:most].rpartition(' ')[0] or said[:most]} ..."
@@ -113,15 +114,15 @@ def reason(error: BaseException, most: int = 120) -> str:
 def dataset_calls(
     source: str | PathLike[str], *, key: str | None = None, remedy: str | None = None
 ) -> Iterator[None]:
-    """Report every error of the ``datasets`` library as a mistake in its input.
+    """Report every error of the ``datasets`` library as an `InputError`.
 
-    Only calls of the library and the conversion of its rows belong within. It raises what Arrow,
-    pandas, fsspec and the hub's client raise, and KeyError or AttributeError for damaged files.
+    Only calls of the library and the conversion of its rows belong inside. It raises errors of
+    Arrow, pandas, fsspec and the hub's client, and KeyError or AttributeError for damaged files.
 
     Args:
         source: the file, the folder or the name of the dataset.
-        key: the option or setting that names it.
-        remedy: what the user can do; by default it follows from the error.
+        key: the option that names it.
+        remedy: what the user can do; the default depends on the error.
 
     Raises:
         InputError: the library raised anything; an `InputError` is left as it is.
@@ -148,10 +149,13 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, er
 
 
 def machine_limit(error: BaseException) -> InputError | None:
-    """Return an error about a missing resource, such as memory, disk space or a file, or None.
+    """Convert an error about memory, disk space, files or the processor to an `InputError`.
 
     Args:
-        error: that ended a command.
+        error: the error that ended a command.
+
+    Returns:
+        None for any other error.
     """
     said = reason(error, 200)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
@@ -170,11 +174,29 @@ def machine_limit(error: BaseException) -> InputError | None:
     return None
 
 
-def optional_library(name: str, key: str, remedy: str) -> Any:
-    """Import a library that is not among the requirements.
+def check_all(checks: Iterable[Callable[[], object]]) -> None:
+    """Run all checks; raise one error about everything that they find wrong.
 
     Raises:
-        InputError: it cannot be imported; says how to get it or do without.
+        InputError: the error of a check, or the messages of several.
+    """
+    errors: dict[str, InputError] = {}  # one for each file
+    for check in checks:
+        try:
+            check()
+        except InputError as error:
+            errors.setdefault(error.path or str(error), error)
+    if len(errors) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        raise InputError("\n  ".join(["several things are missing:", *map(str, errors.values())]))
+
+
+def optional_library(name: str, key: str, remedy: str) -> Any:
+    """Import a library that is not a requirement.
+
+    Raises:
+        InputError: it cannot be imported.
     """
     try:
         return import_module(name)
@@ -186,11 +208,11 @@ def optional_library(name: str, key: str, remedy: str) -> Any:
 
 @contextmanager
 def nltk_data(what: str, folder: str) -> Iterator[None]:
-    """Load data of NLTK within; say how to get it where it is missing.
+    """Report missing NLTK data as an `InputError` that says how to get it.
 
     Args:
-        what: what is loaded, and the key of the error.
-        folder: in NLTK's data folders; its last part is the name of the download.
+        what: what is loaded; the key of the error.
+        folder: its folder in NLTK's data; the last component is the name of the download.
     """
     try:
         yield
@@ -205,44 +227,44 @@ def nltk_data(what: str, folder: str) -> Iterator[None]:
 
 
 def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:
-    """Refuse a value that is none of those a setting may have.
+    """Reject a value that is not among the allowed values.
 
     Args:
-        setting: what it is, with whom it belongs to, as in ``search: length``.
-        value: as given.
-        allowed: what it may be.
+        setting: the option with its owner, as in ``search: length``.
+        value: the value.
+        allowed: the allowed values.
 
     Raises:
-        InputError: names the value and those allowed.
+        InputError: names the value and the allowed values.
     """
     if value not in allowed:
         raise InputError(f"must be one of {', '.join(allowed)}, got {value!r}", key=setting)
 
 
 def check_seed(setting: str, seed: int) -> None:
-    """Refuse a number that would be taken for another seed, or for none.
+    """Reject a seed that random streams cannot distinguish from others.
 
     Args:
-        setting: what it is, as in ``--seed``.
-        seed: as given.
+        setting: the option, as in ``--seed``.
+        seed: the seed.
 
     Raises:
-        InputError: the number is below 0, or 2**64 or more.
+        InputError: the seed is below 0, or 2**64 or more.
     """
     if not 0 <= seed < _SEEDS:
         raise InputError(f"must be >= 0 and below 2**64, got {seed}", key=setting)
 
 
 def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
-    """Refuse numbers that are too small.
+    """Reject numbers that are too small.
 
     Args:
-        owner: whose settings they are, as in ``search``.
-        least: the smallest number allowed.
-        settings: by name, as given; None is a setting that is off.
+        owner: the owner of the options, as in ``search``.
+        least: the smallest allowed number.
+        settings: option -> value; None means that it is not set.
 
     Raises:
-        InputError: names the setting, the limit and the value.
+        InputError: names the option, the limit and the value.
     """
     for name, value in settings.items():
         if value is not None and value < least:
@@ -250,14 +272,14 @@ def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
 
 
 def check_rates(owner: str, **settings: float) -> None:
-    """Refuse numbers that are no rate of dropout or smoothing.
+    """Reject rates, such as of dropout, that are not in [0, 1).
 
     Args:
-        owner: whose settings they are.
-        settings: by name.
+        owner: the owner of the options.
+        settings: option -> value.
 
     Raises:
-        InputError: names the setting that is not in [0, 1).
+        InputError: names the option and the value.
     """
     for name, value in settings.items():
         if not 0.0 <= value < 1.0:

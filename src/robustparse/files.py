@@ -12,7 +12,7 @@ import unicodedata
 import zipfile
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -26,8 +26,8 @@ from robustparse.errors import InputError, reason
 T = TypeVar("T")
 
 LOCK = ".lock"
-MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file of a few megabytes may claim more
-# First bytes of packed files. Only the first three are unpacked.
+MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file may expand to much more
+# First bytes of packed files; only gzip, xz and zip are unpacked.
 _PACKED = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\0": "xz",
@@ -41,22 +41,22 @@ _PACKED = {
     b"]\0\0": "LZMA",
     b"\x04\x22\x4d\x18": "LZ4",
 }
-_TAR = (257, b"ustar")  # where an archive says what it is
-PACKED = 262  # bytes that tell whether a file is packed
+_TAR = (257, b"ustar")  # offset and content of the mark of an archive
+PACKED = 262  # number of first bytes that `is_packed` needs
 _DAMAGED = (
     *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
 )
-_NUL = "a NUL character, which no text has"
-# Escapes of what no UTF-8 text holds: NUL, and halves of surrogate pairs.
+_NUL = "a NUL character, which does not occur in text"
+# Escapes of characters that no UTF-8 text contains: NUL, and halves of surrogate pairs.
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def unwritable(text: str) -> str | None:
-    """Name the first character of a word or line that files of sentences cannot hold.
+    """Describe the first character of a text that cannot be written to a file of sentences.
 
-    These are control characters, NUL, tabs and the ends of lines among them, and halves of
-    surrogate pairs. None if there is no such character.
+    These are control characters (including NUL, tabs and line ends) and halves of surrogate pairs.
+    Returns None if there is no such character.
     """
     for character in text:
         if unicodedata.category(character) in ("Cc", "Cs"):
@@ -64,6 +64,27 @@ def unwritable(text: str) -> str | None:
             kind = "half a surrogate pair" if character >= "\ud800" else f"a {name} character"
             return f"{kind} (U+{ord(character):04X})"
     return None
+
+
+def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
+    """Return the file of a checkpoint: in the folder of a run ``best.ckpt``, else ``last.ckpt``.
+
+    Args:
+        path: the file, or the folder of a training run.
+        key: the option that names it.
+
+    Raises:
+        InputError: there is no such checkpoint.
+    """
+    path = Path(path)
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - `Path` rejects texts too long for a name
+    for file in [path / "best.ckpt", path / "last.ckpt"] if is_folder else [path]:
+        if os.path.isfile(file):  # noqa: PTH113
+            return file
+    folder = path if is_folder else path.parent
+    others = ", ".join(sorted(other.name for other in folder.glob("*.ckpt")))
+    remedy = f"{folder} has {others}" if others else None
+    raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -88,15 +109,16 @@ def read_bytes(path: Path) -> bytes:
 def unpacked(content: bytes, path: str | Path) -> bytes:
     """Return the content of a packed file: gzip, xz, or zip with one file in it.
 
-    The first bytes say how it is packed, whatever its name is; other content is returned as it is.
+    The format is recognised by the first bytes, not by the name; other content is returned
+    unchanged.
 
     Args:
-        content: of the file.
-        path: of the file, for messages.
+        content: the content of the file.
+        path: the file, for messages.
 
     Raises:
-        InputError: the file is damaged, holds more than `MOST_UNPACKED` bytes or several files, or
-            is packed in another way.
+        InputError: the file is damaged, expands to more than `MOST_UNPACKED` bytes, holds several
+            files, or is packed in another format.
     """
     how = _packed_by(content)
     if how is None:
@@ -131,7 +153,7 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
 
 
 def is_packed(content: bytes) -> bool:
-    """Tell by its first bytes, as many as `PACKED`, whether a file is packed in a known way."""
+    """Tell by the first `PACKED` bytes whether a file is packed in a known format."""
     return _packed_by(content) is not None
 
 
@@ -145,13 +167,13 @@ def _only_member(content: bytes, path: str | Path) -> str:
     """Return the name of the only file in a zip archive.
 
     Raises:
-        InputError: it holds none or several.
+        InputError: the archive is empty or holds several files.
     """
     with zipfile.ZipFile(BytesIO(content)) as archive:
         names = [
             name
             for name in archive.namelist()
-            # macOS adds a folder of its own.
+            # macOS adds a folder with metadata.
             if not name.endswith("/") and not name.startswith("__MACOSX/")
         ]
     if len(names) != 1:
@@ -161,9 +183,9 @@ def _only_member(content: bytes, path: str | Path) -> str:
 
 
 def plain_name(path: str | Path) -> str:
-    """Return what a file is called when it is unpacked: ``a.tsv`` for ``a.tsv.gz``.
+    """Return the name of the unpacked file: ``a.tsv`` for ``a.tsv.gz``.
 
-    For ``a.zip`` that is the name of the file in it, if the archive can be read and holds one.
+    For ``a.zip`` it is the name of the file in it, if the archive is readable and holds one file.
     """
     path = Path(path)
     if path.suffix.lower() in (".gz", ".xz"):
@@ -172,7 +194,7 @@ def plain_name(path: str | Path) -> str:
         return path.name
     try:
         return Path(_only_member(path.read_bytes(), path)).name
-    except _DAMAGED:  # said when it is read
+    except _DAMAGED:  # reported when the file is read
         return path.stem
 
 
@@ -188,7 +210,7 @@ def read_text(path: Path) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The codec counts from after a byte order mark, in the bytes it was left with.
+        # The position is relative to the bytes after a byte order mark.
         line = error.object[: error.start].count(b"\n") + 1
         found = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "latin1"
         raise InputError(
@@ -199,12 +221,12 @@ def read_text(path: Path) -> str:
         ) from None
     if (at := text.find("\0")) >= 0:
         raise InputError(_NUL, path=path, line=text.count("\n", 0, at) + 1)
-    # Old programs end lines with a carriage return alone.
+    # Old programs end lines with only a carriage return.
     return text if "\n" in text else text.replace("\r", "\n")
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line of a UTF-8 file, without empty ones at its end.
+    """Yield number and text of each line of a UTF-8 file, without empty lines at the end.
 
     Raises:
         InputError: see `read_text`.
@@ -219,10 +241,10 @@ def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
     Args:
         path: the file.
         kind: `dict` for an object, `list` for a list, `object` for either.
-        remedy: what the user can do about a file that cannot be used.
+        remedy: what the user can do if the file cannot be used.
 
     Raises:
-        InputError: the file cannot be read, is not of the kind, or see `decode_json`.
+        InputError: the file cannot be read or is not of this kind; or see `decode_json`.
     """
     return decode_json(read_text(path), kind, path=path, remedy=remedy)
 
@@ -235,18 +257,19 @@ def decode_json(
     line: int | None = None,
     remedy: str | None = None,
 ) -> T:
-    """Read JSON from outside.
+    """Decode untrusted JSON.
 
     Args:
-        text: the whole of it.
+        text: the JSON text.
         kind: see `read_json`.
-        path: of the file.
-        line: of the file in which the text is; where it is the whole file, errors find the line.
+        path: the file of the text.
+        line: the line of the text in the file; None if the text is the whole file.
         remedy: see `read_json`.
 
     Raises:
-        InputError: the text is not JSON, not of the kind, nested too deep, has an integer of more
-            digits than Python reads, a key twice, a NUL character or half a surrogate pair.
+        InputError: the text is not JSON, not of this kind, or nested too deep; or it has an integer
+            of more digits than Python accepts, a repeated key, a NUL character or half a surrogate
+            pair.
     """
     expected = "a JSON object" if kind is dict else "a JSON list" if kind is list else "JSON"
 
@@ -273,7 +296,7 @@ def decode_json(
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        # A number over Python's limit of digits, or a text that no file can hold.
+        # A number over Python's limit of digits, or a text that cannot be written to a file.
         raise refused(f"cannot be used ({reason(error).partition(';')[0]})") from None
     if not isinstance(found, kind):
         raise refused(f"found {type(found).__name__}", expected=expected)
@@ -281,7 +304,7 @@ def decode_json(
 
 
 def _check_texts(value: object) -> None:
-    """Refuse keys and values that cannot be written to a text file.
+    """Reject keys and values that cannot be written to a text file.
 
     Raises:
         ValueError: names the character.
@@ -293,72 +316,72 @@ def _check_texts(value: object) -> None:
     elif isinstance(value, dict):
         _check_texts([*value, *value.values()])
     elif isinstance(value, list):
-        for part in value:
-            _check_texts(part)
+        for item in value:
+            _check_texts(item)
 
 
 @contextmanager
 def as_written(
     path: Path, by: str, key: str | None = None, line: int | None = None
 ) -> Iterator[None]:
-    """Make one error of all that is wrong with a file that a command writes.
+    """Report errors in the content of a file that a command wrote as an `InputError`.
 
     Args:
         path: the file.
-        by: the command.
-        key: what is read of it.
-        line: where.
+        by: the command that writes it.
+        key: the key that is read.
+        line: the line that is read.
 
     Raises:
-        InputError: something that is read within is missing or of another type.
+        InputError: a value that is read inside is missing or has a wrong type.
     """
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        found = f"not as `robustparse {by}` writes it ({reason(error)})"
+        message = f"not as `robustparse {by}` writes it ({reason(error)})"
         remedy = f"run {by} again"
-        raise InputError(found, path=path, key=key, line=line, remedy=remedy) from None
+        raise InputError(message, path=path, key=key, line=line, remedy=remedy) from None
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's content.
+    """Return the SHA-256 of a file's content.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def folder_digest(path: Path) -> str:
-    """SHA-256 over the names and contents of all files in and below a folder, hidden ones not.
+    """Return the SHA-256 of the names and contents of all files below a folder, except hidden ones.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: a file cannot be read.
     """
     whole = hashlib.sha256()
     for inner in sorted(path.rglob("*")):
         name = inner.relative_to(path)
-        if inner.is_file() and not any(part.startswith(".") for part in name.parts):
+        if inner.is_file() and not any(component.startswith(".") for component in name.parts):
             whole.update(f"{name.as_posix()} {file_digest(inner)}\n".encode())
     return whole.hexdigest()
 
 
 def path_digest(path: Path) -> str:
-    """SHA-256 of a file's content, or of a folder's as by `folder_digest`.
+    """Return the digest of a file (`file_digest`) or a folder (`folder_digest`).
 
     Raises:
         OSError: it cannot be read.
     """
-    # No pipe or device is read: what is read of one is gone, or has no end.
+    # Pipes and devices are not read, since their content would be lost or has no end.
     return file_digest(path) if path.is_file() else folder_digest(path)
 
 
 def make_folder(path: Path) -> Path:
-    """Create an output folder and make sure that it can be written to.
+    """Create an output folder and check that it is writable.
 
     Raises:
-        InputError: it cannot.
+        InputError: it is not writable.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -369,53 +392,85 @@ def make_folder(path: Path) -> Path:
         raise InputError(found, path=path, remedy="choose another") from None
 
 
+def check_output_file(out: Path, inputs: Iterable[str], key: str = "out") -> None:
+    """Check, before anything long runs, that a command can write its file.
+
+    Args:
+        out: the file.
+        inputs: the files that the command reads; also ``KIND:FILE``, and names of other things.
+        key: the option that names the file.
+
+    Raises:
+        InputError: it is a folder, its folder is not writable, or see `check_no_input`.
+    """
+    make_folder(out.parent)
+    if out.is_dir():
+        raise InputError("a folder", path=out, key=key, expected="the name of a file to write")
+    check_no_input(out, inputs, key)
+
+
+def check_no_input(out: Path, inputs: Iterable[str], key: str = "out") -> None:
+    """Check that a command does not write over a file that it reads.
+
+    Args:
+        out: the file that it writes.
+        inputs: see `check_output_file`.
+        key: the option that names the file.
+
+    Raises:
+        InputError: it is one of the inputs.
+    """
+    files = (Path(name.partition(":")[2] or name).expanduser() for name in inputs)
+    if out.exists() and any(file.exists() and file.samefile(out) for file in files):
+        raise InputError("is also an input", path=out, key=key, remedy="choose another name")
+
+
 def write_text(path: Path, content: str) -> None:
-    """Write a whole text; see `written`."""
+    """Write a text file; see `written`."""
     with written(path) as file:
         file.write(content)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a whole file that is no text; see `written`."""
-    with _replaced(path) as aside:
-        aside.write_bytes(content)
+    """Write a binary file; see `written`."""
+    with _replaced(path) as temporary:
+        temporary.write_bytes(content)
 
 
 @contextmanager
 def written(path: Path) -> Iterator[TextIO]:
-    """Give a file that is written aside, then renamed: readers see the old one or the new one,
-    whole.
+    """Open a temporary file that replaces the file at the end, so that readers never see a part.
 
-    Where the path is a symbolic link, its target is written. A file that is there keeps its
-    permissions; those of a new one follow the umask.
+    If the path is a symbolic link, its target is written. An existing file keeps its permissions;
+    those of a new file follow the umask.
 
     Raises:
-        InputError: it is a folder or a device, or it cannot be written, as where a disk is full.
+        InputError: the path is a folder or a device, or cannot be written (full disk).
     """
-    with _replaced(path) as aside, aside.open("x", encoding="utf-8") as file:
+    with _replaced(path) as temporary, temporary.open("x", encoding="utf-8") as file:
         yield file
 
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[Path]:
-    """Give the name of a file to write, which then takes the place of another; see `written`."""
+    """Give the name of a temporary file that replaces the file at the end; see `written`."""
     if path.is_dir():
         raise InputError("a folder", path=path, expected="the name of a file to write")
     if path.exists() and not path.is_file():
         raise InputError("not a regular file", path=path, expected="the name of a file to write")
     make_folder(path.parent)
     target = path.resolve()
-    aside = target.with_name(f".{target.name}.{token_hex(4)}")
+    temporary = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
         with writing(path):
-            yield aside
-            with aside.open("rb+") as file:
+            yield temporary
+            with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
             if target.exists():
-                shutil.copymode(target, aside)
-            aside.replace(target)
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -424,36 +479,36 @@ def writing(
     kept: str = "an earlier one is kept",
     remedy: str = "make room and run the command again",
 ) -> Iterator[None]:
-    """Make one error of what keeps a file from being written, such as a full disk.
+    """Report errors of the operating system while writing a file, such as a full disk.
 
     Args:
         path: the file.
-        kept: what is not lost.
+        kept: what is not lost, for the message.
         remedy: what the user can do.
 
     Raises:
-        InputError: the operating system refused something within.
+        InputError: an `OSError` was raised inside.
     """
     try:
         yield
     except OSError as error:
-        found = f"cannot be written ({error.strerror or error}); {kept}"
-        raise InputError(found, path=path, remedy=remedy) from error
+        message = f"cannot be written ({error.strerror or error}); {kept}"
+        raise InputError(message, path=path, remedy=remedy) from error
 
 
 @contextmanager
 def locked(folder: Path, command: str, option: str) -> Iterator[None]:
-    """Hold a folder's lock, the file ``.lock``, which is deleted afterwards.
+    """Hold the lock of a folder, the file ``.lock``, which is deleted afterwards.
 
-    A killed holder leaves the file, but not the lock.
+    If the process is killed, the file remains but the lock is released.
 
     Args:
-        folder: where a command writes.
-        command: its name.
-        option: the one that names the folder.
+        folder: the output folder of a command.
+        command: the name of the command.
+        option: the option that names the folder.
 
     Raises:
-        InputError: another process holds it, or the folder's file system does not support locks.
+        InputError: another process holds the lock, or the file system does not support locks.
     """
     path = folder / LOCK
     try:
@@ -474,4 +529,4 @@ def locked(folder: Path, command: str, option: str) -> Iterator[None]:
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)  # while it is locked: the next file is another process's
+            path.unlink(missing_ok=True)  # before releasing the lock: a later file is not ours

@@ -1,28 +1,39 @@
-"""Every use of what Lightning does not document: private attributes and the layout of checkpoints.
+"""All uses of undocumented parts of Lightning: private attributes and the layout of checkpoints.
 
-Each docstring says what was read in the source of pytorch-lightning 2.6.6. `TESTED` is the newest
-series that the tests ran with; ``pyproject.toml`` allows no newer one.
+Each docstring describes the behaviour of pytorch-lightning 2.6.6. `TESTED` is the newest series
+that the tests ran with; ``pyproject.toml`` allows no newer one.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytorch_lightning as pl
-from pytorch_lightning.callbacks import GradientAccumulationScheduler
+from pytorch_lightning.callbacks import GradientAccumulationScheduler, RichProgressBar
 from torch import Tensor
 
 TESTED = "2.6"
 
 
+class TrainingBar(RichProgressBar):
+    """A progress bar whose label is right for training without a limit of epochs.
+
+    2.6.6 writes "Epoch 26/-2" where ``max_epochs`` is -1.
+    """
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        description = super()._get_train_description(current_epoch)
+        return description.replace(f"{current_epoch}/-2", f"{current_epoch}   ")
+
+
 def after_signal_handlers(trainer: pl.Trainer, install: Callable[[], None]) -> None:
-    """Call a function when Lightning has installed its signal handlers for the next run, once.
+    """Call a function once, when Lightning has installed its signal handlers for the next run.
 
     In 2.6.6 ``Trainer._run`` registers them before it reads the training data, which may take long,
-    and calls no hook in between; at the end it restores all handlers that there were before.
+    and calls no hook in between. At the end it restores the previous handlers.
 
     Args:
-        trainer: about to run.
-        install: installs other handlers in their place.
+        trainer: the trainer before its run.
+        install: replaces Lightning's handlers by others.
     """
     connector = trainer._signal_connector
     register = connector.register_signal_handlers
@@ -36,11 +47,10 @@ def after_signal_handlers(trainer: pl.Trainer, install: Callable[[], None]) -> N
 
 
 def resume_only_as_told(trainer: pl.Trainer) -> None:
-    """Let a run resume from ``ckpt_path`` or from nothing.
+    """Make a run resume only from ``ckpt_path``.
 
-    Where no path is given, 2.6.6 looks for one by itself: ``hpc_ckpt_N.ckpt`` in a job of SLURM, or
-    what ``OnExceptionCheckpoint`` has left. Nobody has checked these files, and a run that starts
-    anew is another run.
+    Without a path, 2.6.6 searches for a checkpoint: ``hpc_ckpt_N.ckpt`` in a SLURM job, or a file
+    of ``OnExceptionCheckpoint``. These files have not been checked, and may belong to another run.
     """
     connector = trainer._checkpoint_connector
 
@@ -51,16 +61,16 @@ def resume_only_as_told(trainer: pl.Trainer) -> None:
 
 
 def restore_callback_metrics(trainer: pl.Trainer, metrics: Mapping[str, Tensor]) -> None:
-    """Give callbacks the latest metrics of the run that is resumed.
+    """Restore the latest metrics of a resumed run for callbacks.
 
-    In 2.6.6 ``trainer.callback_metrics`` is the dictionary that the trainer itself fills, emptied
-    after a checkpoint was loaded and before training starts.
+    In 2.6.6 ``trainer.callback_metrics`` is the trainer's own dictionary, which is cleared after a
+    checkpoint was loaded and before training starts.
     """
     trainer.callback_metrics.update(metrics)
 
 
 def loader_states(checkpoint: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the states of the training loaders in a checkpoint; none where it holds none.
+    """Return the states of the training loaders in a checkpoint, or an empty list.
 
     In 2.6.6 they are under ``loops/fit_loop/state_dict/combined_loader``, one for each loader that
     has a ``state_dict``.
@@ -71,14 +81,14 @@ def loader_states(checkpoint: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def set_next_batch(trainer: pl.Trainer, checkpoint: dict[str, Any]) -> None:
-    """Make a checkpoint's counters say that the next batch is about to start.
+    """Set a checkpoint's counters to the state in which the next batch is about to start.
 
-    In 2.6.6 a checkpoint's counters differ with the hook in which it is written, and so does the
-    way in which a run resumes from it. After this they are the same for all hooks. Within an
-    optimizer step the next batch is the step's first one, since no checkpoint holds gradients.
+    In 2.6.6 the counters, and thus how a run resumes, depend on the hook in which the checkpoint is
+    written. After this call they do not. Within an accumulated optimizer step, the next batch is
+    the first batch of the step, since checkpoints do not contain gradients.
 
     Args:
-        trainer: that writes it.
+        trainer: the trainer that writes the checkpoint.
         checkpoint: changed in place.
     """
     fit_loop = checkpoint["loops"]["fit_loop"]
@@ -94,8 +104,8 @@ def set_next_batch(trainer: pl.Trainer, checkpoint: dict[str, Any]) -> None:
     last = position + 1 == batches
     steps_next = last or (position + 1) % trainer.accumulate_grad_batches == 0
     _set_counters(fit_loop, epoch, position)
-    # The step at which metrics are logged: Lightning adds 1 when it resumes before a batch that an
-    # optimizer step follows.
+    # The step at which metrics are logged. Lightning adds 1 when it resumes before a batch that is
+    # followed by an optimizer step.
     logged_step = trainer.global_step - int(steps_next)
     fit_loop["epoch_loop.state_dict"]["_batches_that_stepped"] = logged_step
     # A loader's position follows from these counters, see `Model.on_save_checkpoint`.
@@ -104,10 +114,10 @@ def set_next_batch(trainer: pl.Trainer, checkpoint: dict[str, Any]) -> None:
 
 
 def _set_counters(fit_loop: dict[str, Any], epoch: int, position: int) -> None:
-    """Say "batch ``position`` of ``epoch`` is about to start", both counted from 0.
+    """Set counters for "batch ``position`` of ``epoch`` is about to start", both counted from 0.
 
-    Lightning tells the moment of a checkpoint by which of ``ready``, ``started``, ``processed`` and
-    ``completed`` are equal.
+    Lightning infers the moment of a checkpoint from which of ``ready``, ``started``, ``processed``
+    and ``completed`` are equal.
     """
     batches, epochs = fit_loop["epoch_loop.batch_progress"], fit_loop["epoch_progress"]
     batches["is_last_batch"] = False
@@ -118,8 +128,8 @@ def _set_counters(fit_loop: dict[str, Any], epoch: int, position: int) -> None:
         (epochs["current"], epoch),
     ):
         counter.update(ready=done + 1, started=done, processed=done, completed=done)
-    # Lightning continues to count from this one, and would take three equal ones for the end of a
-    # batch.
+    # Lightning continues to count from the total, and would interpret three equal counters as the
+    # end of a batch.
     done = batches["total"]["processed"]
     batches["total"].update(ready=done, started=done - 1)
     for counter in epochs.values():
@@ -127,7 +137,7 @@ def _set_counters(fit_loop: dict[str, Any], epoch: int, position: int) -> None:
 
 
 def batches_done(checkpoint: Mapping[str, Any]) -> int:
-    """Return how many batches of its epoch a checkpoint was written after.
+    """Return the number of batches of the current epoch that were done before a checkpoint.
 
     In 2.6.6 the progress of the epoch's batches is under ``loops/fit_loop``.
     """
@@ -136,9 +146,9 @@ def batches_done(checkpoint: Mapping[str, Any]) -> int:
 
 
 def start_accumulation(trainer: pl.Trainer) -> None:
-    """Let an accumulation that changes by epoch start where a run resumes amid an epoch.
+    """Set gradient accumulation for the current epoch when a run resumes within an epoch.
 
-    2.6.6 then calls no hook of the epoch's start, which sets it.
+    ``GradientAccumulationScheduler`` sets it in a hook that 2.6.6 does not call then.
     """
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
         if isinstance(callback, GradientAccumulationScheduler):

@@ -1,8 +1,8 @@
-"""Attachment scores: sums only, so that any sharding of the sentences gives the same score.
+"""Attachment scores and accuracy, computed from sums, so that sharding does not change them.
 
-UAS and LAS are the fractions of counted words with the right head, and the right head and label;
-UCM and LCM the fractions of sentences in which every counted word has them (Kübler et al. 2009,
-6.1), of those in which a word counts at all.
+UAS is the fraction of counted words with the right head, LAS with the right head and label. UCM and
+LCM are the fractions of sentences in which this holds for every counted word (Kübler et al. 2009,
+6.1), among sentences with at least one counted word.
 """
 
 import unicodedata
@@ -21,7 +21,7 @@ from robustparse.types import DependencyTree, Example, Sentence
 
 PunctuationPolicy = Literal["none", "penn", "unicode", "upos"]
 
-# Sums over sentences, and the scores that are ratios of them.
+# Sums over sentences, and the scores as ratios of these sums.
 SUMS = (
     *("counted", "correct_heads", "correct_labels"),
     *("sentences", "complete_heads", "complete_labels"),
@@ -33,25 +33,25 @@ _RATIOS = {
     "lcm": ("complete_labels", "sentences"),
 }
 
-# The tags that Wang et al. 2021 and the Penn Treebank's evaluations leave out.
+# Tags that are left out by Wang et al. 2021 and in evaluations on the Penn Treebank.
 PENN_PUNCTUATION = frozenset({".", "``", "''", ":", ","})
-# Of policies that go by tags: which ones, where they are, and those left out.
+# Policies that decide by tags: tagset, its name for messages, and the tags that are left out.
 _BY_TAG: dict[str, tuple[Tagset, str, frozenset[str]]] = {
     "penn": ("xpos", "Penn tags in column 5", PENN_PUNCTUATION),
     "upos": ("upos", "universal tags in column 4", frozenset({"PUNCT"})),
 }
-# Characters of Unicode's categories P that Penn tags otherwise, if not always.
+# Characters of Unicode's categories P that often have other Penn tags than those of punctuation.
 _PENN_OTHERWISE = frozenset("%&#@*/\\()[]{}-_'")
 
 
 def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDArray[np.bool_]:
-    """Find which words of the original sentence count in its scores.
+    """Tell which words enter the scores of a sentence.
 
     Args:
-        sentence: the original sentence wherever it is known: of a perturbed one, ``unicode`` looks
-            at the substituted forms.
-        policy: ``none`` counts every word (the habit for Universal Dependencies), ``penn`` leaves
-            out words tagged as Penn punctuation, ``upos`` those with the universal tag PUNCT,
+        sentence: the original sentence if it is known; in a perturbed sentence, ``unicode`` would
+            judge the substituted forms.
+        policy: ``none`` counts every word (the custom for Universal Dependencies), ``penn`` leaves
+            out words tagged as Penn punctuation, ``upos`` words with the universal tag PUNCT,
             ``unicode`` words whose characters all have a Unicode category P (SuPar, Zheng et al.
             2020).
 
@@ -70,7 +70,7 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
     if not (tags := sentence.tagged(tagset)):
         instead = "'upos', " if sentence.upos else ""
         raise InputError(
-            f"{policy} needs {kind}, and {' '.join(sentence.words)[:40]!r} has none",
+            f"{policy} needs {kind}, but {' '.join(sentence.words)[:40]!r} has none",
             key="punctuation",
             remedy=f"use {instead}'unicode' or 'none'",
         )
@@ -78,7 +78,7 @@ def counted_words(sentence: Sentence, policy: PunctuationPolicy = "none") -> NDA
 
 
 def unmatched_punctuation(examples: Sequence[Example], policy: PunctuationPolicy) -> str:
-    """Warn where tags are to tell punctuation and tell none; otherwise return nothing."""
+    """Return a warning if no tag marks punctuation under a policy by tags; otherwise ``""``."""
     if policy not in _BY_TAG:
         return ""
     sentences = [example.sentence for example in examples]
@@ -105,14 +105,14 @@ def _is_punctuation(word: str) -> bool:
 
 
 def attachment_sums(right_heads: Any, right_labels: Any, counted: Any) -> dict[str, Any]:
-    """Add up what every attachment score follows from; the only definition of these scores.
+    """Compute the sums that define all attachment scores.
 
     Args:
-        right_heads, right_labels: ``(batch, length)`` booleans, arrays or tensors: as in gold.
+        right_heads, right_labels: ``(batch, length)`` booleans, arrays or tensors: equal to gold.
         counted: ``(batch, length)`` booleans, false on padding and uncounted words.
 
     Returns:
-        Numbers by the names in `SUMS`, each a scalar array or tensor.
+        A scalar array or tensor for each name in `SUMS`.
     """
     heads = right_heads & counted
     labels = heads & right_labels
@@ -129,7 +129,7 @@ def attachment_sums(right_heads: Any, right_labels: Any, counted: Any) -> dict[s
 
 
 def attachment_scores(sums: Mapping[str, Tensor | int]) -> dict[str, float]:
-    """Compute the scores, in percent, whose sums are there; not a number where nothing counted."""
+    """Compute the scores, in percent, of the given sums; NaN if nothing is counted."""
     return {
         name: percent(sums[part], sums[whole])
         for name, (part, whole) in _RATIOS.items()
@@ -140,7 +140,7 @@ def attachment_scores(sums: Mapping[str, Tensor | int]) -> dict[str, float]:
 def tree_sums(
     predicted: DependencyTree, gold: DependencyTree, counted: NDArray[np.bool_]
 ) -> dict[str, int]:
-    """Compute `attachment_sums` of one parse; ``counted`` has one boolean a word."""
+    """Compute `attachment_sums` of one parse; ``counted`` has one boolean per word."""
     heads = np.array(predicted.heads) == np.array(gold.heads)
     same = [p == g for p, g in zip(predicted.labels, gold.labels, strict=True)]
     sums = attachment_sums(heads[None], np.array(same, dtype=np.bool_)[None], counted[None])
@@ -179,7 +179,7 @@ class Accuracy(Metric):
     """The share of texts with the right answer, in percent.
 
     Args:
-        name: of the score.
+        name: the name of the score.
 
     Example:
         >>> score = Accuracy()
@@ -204,21 +204,21 @@ class Accuracy(Metric):
         self.correct = self.correct + right.sum()
 
     def compute(self) -> dict[str, float]:
-        """Compute the score; not a number without texts."""
+        """Compute the score; NaN without texts."""
         return {self.name: percent(self.correct, self.counted)}
 
 
 def percent(part: Tensor | int, whole: Tensor | int) -> float:
-    """Divide, times 100; not a number where the whole is 0."""
+    """Return 100 * part / whole; NaN if the whole is 0."""
     return 100.0 * float(part) / float(whole) if whole else float("nan")
 
 
 def score_name(score: str) -> str:
-    """Write a score's name for readers, within a line: ``las`` as LAS, ``exact_match`` in words."""
+    """Return a score's name for use within a sentence: LAS for ``las``, otherwise words."""
     return score.upper() if len(score) <= 3 else score.replace("_", " ")
 
 
 def score_label(score: str) -> str:
-    """Write a score's name as a line of its own: ``las`` as LAS, ``exact_match`` as Exact match."""
+    """Return a score's name for headings: LAS for ``las``, Exact match for ``exact_match``."""
     name = score_name(score)
     return name[:1].upper() + name[1:]

@@ -1,8 +1,8 @@
-"""Part-of-speech tags: universal ones, of every language, and those of the Penn Treebank.
+"""Part-of-speech tagsets: the universal tags, the Penn Treebank tags, and twelve parts of speech.
 
-Whatever goes by tags takes ``tagset: upos | xpos``, the columns of CoNLL-U; by default each
-sentence says which (`Sentence.tagset`). No name stands for one thing in one set and for another in
-the other, so that a list may hold names of both.
+Components that read tags have an option ``tagset: upos | xpos``, named after the columns of
+CoNLL-U; by default each sentence decides (`Sentence.tagset`). No tag has different meanings in both
+sets, so a list may mix them.
 """
 
 from typing import Literal, get_args
@@ -20,7 +20,7 @@ PENN_TAGS = frozenset(
     | {"-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"}
     | {"HYPH", "NFP", "ADD", "GW", "AFX", "XX"}
 )
-"""Of the Penn Treebank, and what the English Web Treebank adds (the last six)."""
+"""The tags of the Penn Treebank, and six that the English Web Treebank adds (the last row)."""
 
 CLASSES: dict[str, frozenset[str]] = {
     "JJ": frozenset({"JJ", "JJR", "JJS", "ADJ"}),
@@ -29,20 +29,49 @@ CLASSES: dict[str, frozenset[str]] = {
     "VB": frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "VERB"}),
     "IN": frozenset({"IN", "ADP", "SCONJ"}),
 }
-"""The rows of Zheng et al. 2020, Table 3, as the Penn tags that their code attacks, and universal
-tags. AUX is of none: it holds the modal verbs (MD), which their code does not change either."""
+"""The rows of Zheng et al. 2020, Table 3, as Penn tags (those that their code attacks) and
+universal tags. AUX is in no class: it includes modal verbs (MD), which their code never changes."""
+
+_TAGS = {
+    "NOUN": "NN NNS NNP NNPS NOUN PROPN",
+    "VERB": "MD VB VBD VBG VBN VBP VBZ VERB AUX",
+    "ADJ": "JJ JJR JJS ADJ",
+    "ADV": "RB RBR RBS WRB ADV",
+    "PRON": "PRP PRP$ WP WP$ PRON",
+    "DET": "DT EX PDT WDT DET",
+    "ADP": "IN ADP SCONJ",
+    "NUM": "CD NUM",
+    "CONJ": "CC CCONJ",
+    "PRT": "POS RP TO PART",
+    ".": ". , : ! ? ( ) -LRB- -RRB- `` '' # $ PUNCT",
+}
+_PARTS = {tag: part for part, tags in _TAGS.items() for tag in tags.split()}
 
 
 def class_of(tag: str) -> str:
-    """Find the class of a tag; empty where it is of none."""
+    """Return the class of a tag, or an empty string."""
     return next((name for name, tags in CLASSES.items() if tag in tags), "")
 
 
 def check_tagset(owner: str, tagset: Tagset | None) -> None:
-    """Refuse a tagset that does not exist; None leaves it to each sentence.
+    """Reject an unknown tagset; None, which lets each sentence decide, is allowed.
 
     Raises:
         InputError: names the owner and the value.
     """
     if tagset is not None:
         check_choice(f"{owner}: tagset", tagset, get_args(Tagset))
+
+
+def interchangeable(tag: str, other: str, noun_verb: bool) -> bool:
+    """Tell whether two tags are the same one of the twelve parts of speech of Petrov et al. 2012.
+
+    NLTK maps Penn tags in the same way; Jin et al. 2020 compare the result.
+
+    Args:
+        tag: a Penn or universal tag. FW, LS, SYM and UH are X, as in NLTK, and so are unknown tags.
+        other: another tag.
+        noun_verb: whether nouns and verbs count as the same (released code of Jin et al. 2020).
+    """
+    parts = {_PARTS.get(tag, "X"), _PARTS.get(other, "X")}
+    return len(parts) == 1 or (noun_verb and parts == {"NOUN", "VERB"})

@@ -2,7 +2,8 @@
 
 Naming a class runs its code, so names are checked before anything is imported. Files may name the
 public classes of the package, the classes of Lightning and torch that are listed below, and all
-classes of a module that the user trusts (``--trust my_package``).
+classes of a module that the user trusts (``--trust my_package``, or ``my_package`` in the
+environment variable ``ROBUSTPARSE_TRUST``).
 
 A class that runs a program sets the attribute ``runs_programs = True``. Its ``command``, an
 argument or an attribute of the class, is the program's name or a list that begins with the name.
@@ -25,10 +26,16 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, get_args, get_origin, get_type_hints
 
-from robustparse.errors import InputError, Stopped
+from robustparse.errors import InputError, Stopped, reason
 
 PACKAGE = __name__.partition(".")[0]
 OPTION = "--trust"
+VARIABLE = "ROBUSTPARSE_TRUST"  # of the environment; the same names, separated by commas
+HELP = (
+    "allow recipes and checkpoints to name classes of this module, which may be in the current "
+    "folder, or to run this program, or with `commands` all programs; repeat it, or separate names "
+    f"by commas; the environment variable {VARIABLE} allows the same"
+)
 COMMANDS = "commands"  # the name that stands for all programs
 # No argument of these classes is a function or an arbitrary object.
 _LISTED: dict[str, tuple[str, ...]] = {
@@ -58,12 +65,13 @@ _trusted: set[str] = set()
 _programs: set[str] = set()
 
 
-def trust(names: Iterable[str]) -> None:
+def trust(names: Iterable[str], key: str = OPTION) -> None:
     """Allow all classes of modules, also of modules in the current folder, and programs.
 
     Args:
         names: packages or modules, with everything they contain; programs, as files name them; or
             ``commands`` for all programs.
+        key: the option or environment variable that holds the names.
 
     Raises:
         InputError: a name is neither a module name nor an installed program.
@@ -75,7 +83,7 @@ def trust(names: Iterable[str]) -> None:
         is_program = name == COMMANDS or (bool(name) and shutil.which(name) is not None)
         if not (is_module or is_program):
             found = f"{name!r} is neither a module name nor an installed program"
-            raise InputError(found, key=OPTION, expected=f"my_package, a program or {COMMANDS}")
+            raise InputError(found, key=key, expected=f"my_package, a program or {COMMANDS}")
         _programs.add(name)
         # A program's name must not allow a module of the same name in the current folder.
         if is_module and not (is_program and PathFinder.find_spec(root) is None):
@@ -127,7 +135,7 @@ def check_class(
         near = get_close_matches(name, [*public, *_listed()], n=1)
         found = f"{class_path} is not a class of {PACKAGE}"
         remedy = f"did you mean {near[0]}? " if near else ""
-        remedy += "docs/reference/parts.md lists the classes; a class of your own is named "
+        remedy += "`robustparse list components` prints the classes; a class of your own is named "
         remedy += f"with its module, and allowed by {OPTION} my_package"
     raise InputError(found, path=path, line=line, key=key, remedy=remedy)
 
@@ -228,16 +236,39 @@ def _listed() -> dict[str, str]:
 
 
 @contextmanager
-def trusted_code_may_not_exit() -> Iterator[None]:
-    """Report trusted code that ends the program, for example in a constructor.
+def failures_of_trusted_code() -> Iterator[None]:
+    """Report trusted code that fails, or that ends the program, for example in a constructor.
 
-    Otherwise ``sys.exit()`` in such code would look like a successful command.
+    Otherwise ``sys.exit()`` in such code would look like a successful command, and an exception
+    like a fault of this package.
 
     Raises:
-        InputError: code of a trusted module ended the program; the error names the module.
+        InputError: code of a trusted module raised an exception, which names the line, or ended the
+            program.
     """
     try:
         yield
+    except InputError:
+        raise
+    except Exception as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        walked = [*walk_tb(cause.__traceback__)]
+        names = [str(frame.f_globals.get("__name__", "")) for frame, _ in walked]
+        # Libraries that trusted code calls fail because of it, but code of ours may have a fault.
+        ours = [name.partition(".")[0] == PACKAGE for name in names]
+        at = max((at for at, name in enumerate(names) if _is_trusted(f"{name}.")), default=-1)
+        if at < 0 or any(ours[at:]):
+            raise
+        frame, line = walked[at]
+        raise InputError(
+            f"{type(cause).__name__}: {reason(cause)}",
+            path=frame.f_code.co_filename,
+            line=line,
+            key=frame.f_code.co_name,
+            remedy="correct your code and run again",
+        ) from error
     except SystemExit as end:
         frames = [frame for frame, _ in walk_tb(end.__traceback__)]
         names = [str(frame.f_globals.get("__name__", "")) for frame in frames]

@@ -1,4 +1,4 @@
-"""The data every part of robustparse speaks in: frozen, plain, without behaviour beyond checks."""
+"""The plain data types that all packages share: sentences, answers, examples, predictions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from robustparse.tagsets import PENN_TAGS, Tagset
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Ids = NDArray[np.int32]  # rows and marks of a victim
-States = NDArray[np.int16]  # of searches, (n, words)
-View = Literal["text", "joined"]  # what of a pair a constraint sees: the text, or both as one
-Heads = NDArray[np.int16]  # of parses, (n, words), 0 is ROOT
-Predictions = tuple[NDArray[Any], ...]  # of n texts, arrays of n rows
+Ids = NDArray[np.int32]  # a victim's rows and marks
+States = NDArray[np.int16]  # states of a search, (n, words)
+View = Literal["text", "joined"]  # which text of a pair a constraint reads: its own, or both joined
+Heads = NDArray[np.int16]  # heads of parses, (n, words), 0 is ROOT
+Predictions = tuple[NDArray[Any], ...]  # predictions for n texts: arrays of n rows
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A list of words with their tags; ROOT is not part of it.
+    """A list of words with their tags, without ROOT.
 
     Args:
         words: the forms, in order.
-        upos: universal part-of-speech tags, one a word, or empty where the sentence has none.
-        xpos: the treebank's own tags, such as Penn tags, one a word, or empty.
-        context: the words of the other text of a pair, which is never edited, or empty.
-        feats: morphological features, such as `Number=Sing|Tense=Past`, in alphabetical order; one
-            string a word, `_` for a word without features, or empty where no word has any.
+        upos: universal part-of-speech tags, one per word, or empty.
+        xpos: the treebank's own tags, such as Penn tags, one per word, or empty.
+        context: the words of the other text of a pair, which is never changed, or empty.
+        feats: morphological features, such as `Number=Sing|Tense=Past`, in alphabetical order, one
+            string per word, `_` for a word without features; empty if no word has any.
     """
 
     words: tuple[str, ...]
@@ -43,19 +43,19 @@ class Sentence:
 
     @property
     def joined(self) -> "Sentence":
-        """Both texts of a pair as one without tags, the context first; a single text as it is."""
+        """Both texts of a pair, context first, without tags; a single text is unchanged."""
         return Sentence((*self.context, *self.words)) if self.context else self
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags a parser reads: the treebank's own, or universal ones if there are no others."""
+        """The tags that a parser reads: the treebank's own tags, or else the universal tags."""
         return self.xpos or self.upos
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What goes with a position whatever word stands there, one a word.
+        """The input of a victim besides the word, one string per word, kept when a word changes.
 
-        The whole context of a pair, otherwise the tag, otherwise `_`.
+        It is the whole context of a pair, otherwise the tag, otherwise `_`.
         """
         if self.context:
             return (" ".join(self.context),) * len(self.words)
@@ -63,7 +63,7 @@ class Sentence:
 
     @property
     def tagset(self) -> Tagset:
-        """Which tags to go by: `xpos` if these are Penn tags, or the only ones; else `upos`."""
+        """The default tagset: `xpos` if these are Penn tags or the only tags, otherwise `upos`."""
         only = not self.upos
         return "xpos" if self.xpos and (only or PENN_TAGS.issuperset(self.xpos)) else "upos"
 
@@ -74,7 +74,7 @@ class Sentence:
         return tuple(zip(upos, self.feats, strict=True)) if self.feats else ()
 
     def tagged(self, tagset: Tagset | None = None) -> tuple[str, ...]:
-        """Return the tags of a set, by default the sentence's own `tagset`, or none."""
+        """Return the tags in a tagset, by default that of the sentence; empty if there are none."""
         return self.xpos if (tagset or self.tagset) == "xpos" else self.upos
 
 
@@ -92,59 +92,60 @@ class DependencyTree:
 
 
 class Label(str):
-    """A classifier's answer: the most probable label, as a string, with what it is chosen from.
+    """A classifier's answer: the most probable label as a string, with all probabilities.
 
     Args:
         name: the label.
-        probabilities: of every label.
+        probabilities: label -> probability.
     """
 
     probabilities: Mapping[str, float]
 
     def __new__(cls, name: str, probabilities: Mapping[str, float] | None = None) -> Self:
-        """Make the string."""
+        """Make the label."""
         label = super().__new__(cls, name)
         label.probabilities = probabilities or {}
         return label
 
 
 class LogicalForm(str):
-    """A semantic parser's answer: a logical form in one line, its tokens separated by blanks.
+    """A semantic parser's answer: a logical form in one line, with tokens separated by blanks.
 
     Args:
         text: the form.
-        language: what it is written in, as `language_named` knows it.
+        language: the name of its language, see `language_named`.
     """
 
     language: str
 
     def __new__(cls, text: str, language: str) -> Self:
-        """Make the string."""
+        """Make the form."""
         form = super().__new__(cls, text)
         form.language = language
         return form
 
     def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        """Return what a copy is made of."""
+        """Return the arguments for copies."""
         return str(self), self.language
 
 
 TableKind = Literal["tsv", "quoted tsv", "csv", "json lines", "json list"]
 ColumnName = str | int
-"""The name of a column of a table, or its number from 0 where columns have no names."""
+"""The name of a column of a table, or its number from 0 if columns have no names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the rows of a table have in common.
+    """The format of a table.
 
     Args:
-        kind: how a file of such rows is written.
-        texts: the column of the text; of pairs those of both texts.
+        kind: the file format.
+        texts: the column of the text, or the columns of both texts of a pair.
         label: the column of the answer, which predictions may add.
-        delimiter: between the cells of a CSV file.
-        header: the first line of a file of tabs or commas names the columns.
-        raw: of utterances, the columns of the raw text and of the slots, if there are any.
+        delimiter: the delimiter of a CSV file.
+        header: whether the first line of a TSV or CSV file names the columns.
+        raw: for utterances, the columns of the raw text and of the slots, if there are any.
+        numbers: whether answers are numbers in JSON and Parquet, as in the model's training data.
     """
 
     kind: TableKind
@@ -153,16 +154,17 @@ class Layout:
     delimiter: str = "\t"
     header: bool = False
     raw: tuple[ColumnName, ColumnName] | None = None
+    numbers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table, from which a writer restores all that no command changes.
+    """A row of a table, from which a writer restores the columns that commands do not change.
 
     Args:
-        line: where it begins in its file, from 1; in a dataset or Parquet file its number.
-        values: of all its columns, in the order of the file.
-        layout: of its table.
+        line: its first line in the file, from 1; in a dataset or Parquet file its number.
+        values: column -> value, in the order of the file.
+        layout: the format of its table.
     """
 
     line: int
@@ -177,13 +179,12 @@ class Example:
     Args:
         id: position in its file, from 0. Random choices follow from (seed, id).
         sentence: the words and tags.
-        gold: the gold answer; its type is the task's, as `DependencyTree` of a dependency parser,
-            `LogicalForm` of a semantic parser or a label (`str`) of a classifier.
-        block: the sentence's lines in its treebank (comments, ranges and empty nodes
-            included), so that a writer can restore what a parse leaves out; empty if made in
-            memory.
+        gold: the gold answer, of the task's type: `DependencyTree` for dependency parsing,
+            `LogicalForm` for semantic parsing, a label (`str`) for classification.
+        block: the sentence's lines in its treebank, including comments, ranges and empty nodes,
+            from which a writer restores what a parse lacks; empty if made in memory.
         row: the text's row in its table, for the same purpose; None if made in memory.
-        ending: what a file of such examples ends in, as ``.conllx``; empty if made in memory.
+        ending: the ending of a file of such examples, such as ``.conllx``; empty if made in memory.
     """
 
     id: int
@@ -195,7 +196,7 @@ class Example:
 
     @property
     def line(self) -> int:
-        """The line of a table in which it begins; otherwise its number from 1."""
+        """Its first line in a table; otherwise its number, from 1."""
         return self.id + 1 if self.row is None else self.row.line
 
 
@@ -212,5 +213,5 @@ class Prediction:
     answer: Any
 
     def to(self, *_: object, **__: object) -> "Prediction":
-        """Return itself: Lightning moves to the CPU all that a step returns."""
+        """Return itself; Lightning calls this to move the results of a step to the CPU."""
         return self

@@ -1,10 +1,10 @@
 """Reading word vectors: text files of GloVe, word2vec or counter-fitted vectors, plain or .gz.
 
-One word a line, its values after it, all divided by blanks; an optional first line `count dim`.
-Empty lines are none; a line that begins with a blank holds the vector of the empty word. A word may
-hold blanks itself, as some of GloVe's Common Crawl do: its values are then the last ones of the
-line, as many as the header says or, without one, as the first line has in which only numbers stand
-after the first blank. Such a line with too many numbers is a mistake, not a word with blanks.
+Each line has a word and its values, separated by blanks; an optional first line is `count dim`.
+Empty lines are skipped; a line that begins with a blank has the vector of the empty word. A word
+may contain blanks, as in GloVe's Common Crawl; its values are then the last ones of the line. Their
+number comes from the header or, without one, from the first line with only numbers after the first
+blank. If only numbers follow the first blank but they are too many, the line is an error.
 """
 
 import gzip
@@ -27,11 +27,11 @@ from robustparse.types import Floats
 log = logging.getLogger(__name__)
 
 _LINES_AT_ONCE = 4096
-_LINES_WITHOUT_WIDTH = 4096  # at most, before the line that shows the width
+_LINES_WITHOUT_WIDTH = 4096  # maximum number of lines before one that shows the width
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COUNT = re.compile(rb"\d{1,15}")  # more digits than any file has words
+_COUNT = re.compile(rb"\d{1,15}")  # longer numbers are not counts of words
 _NOT_FINITE = (b"nan", b"inf", b"infinity")
-# What begins a file that word2vec wrote with `-binary 1`, and bytes that no text has.
+# The beginning of word2vec's binary files, and bytes that do not occur in text.
 _BINARY_HEADER = re.compile(rb"\s*\d+[ \t]+(\d{1,9})[ \t\r]*\n")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _START = 1 << 16  # bytes
@@ -40,17 +40,17 @@ _START = 1 << 16  # bytes
 def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArray[np.float32]]:
     """Read words and their vectors `(words, dim)`, in the order of the file.
 
-    Of a word that comes again, as in some published files, the first vector counts; a warning names
-    it and says how many there are.
+    If a word is repeated, as in some published files, its first vector is used, and a warning names
+    the first such word and the number of repeats.
 
     Args:
-        path: the file, UTF-8, compressed by gzip or not.
-        limit: only the first words, as many as this; lines after the last are not checked.
+        path: the file, UTF-8, optionally compressed by gzip.
+        limit: read only the first N words; later lines are not checked.
 
     Raises:
         InputError: the file is missing, unreadable, empty, binary or not UTF-8; a line has another
-            width than the others, or a value that is no finite number in single precision; the
-            header promises another size; limit is below 1.
+            width than the others, or a value that is not a finite number in single precision; the
+            header gives another size; limit is below 1.
     """
     check_least(str(path), limit=limit)
     table = _Table(path)
@@ -79,8 +79,8 @@ def read_lowered(path: Path, limit: int | None = None) -> tuple[dict[str, int], 
         limit: see `read_vectors`.
 
     Returns:
-        The row of each lower-cased word, of several forms the first's; a word whose vector is zero
-        has none. And the vectors, `float64 (words, dim)`.
+        The row of each lower-cased word, that of its first form, without words whose vector is
+        zero; and the vectors, `float64 (words, dim)`.
 
     Raises:
         InputError: see `read_vectors`.
@@ -93,23 +93,23 @@ def read_lowered(path: Path, limit: int | None = None) -> tuple[dict[str, int], 
 
 
 class _Table:
-    """The words and vectors of one file so far. A line comes as (number, bytes)."""
+    """The words and vectors of a file that were read so far. Lines are pairs (number, bytes)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines: dict[str, int] = {}  # word -> its line
-        self._repeats: list[tuple[str, int]] = []  # words that come again, and their lines
+        self._repeats: list[tuple[str, int]] = []  # repeated words and their lines
         self._blocks: list[NDArray[np.float32]] = []
         self._dim = 0  # 0: not known yet
-        self._dim_line = 0  # the line it is known from
+        self._dim_line = 0  # the line from which it is known
         self._promised: int | None = None
 
     def wanted(self, limit: int | None) -> int:
-        """Count the lines to read next."""
+        """Return the number of lines to read next."""
         return min(_LINES_AT_ONCE, (limit or len(self._lines) + _LINES_AT_ONCE) - len(self._lines))
 
     def beyond_header(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines of words; a first line of two whole numbers is the header."""
+        """Skip the header, a first line of two whole numbers, and yield the lines of words."""
         held: list[tuple[int, bytes]] = []
         for number, line in islice(lines, _LINES_WITHOUT_WIDTH):
             text = line if held else line.removeprefix(b"\xef\xbb\xbf")
@@ -127,16 +127,16 @@ class _Table:
                 width = len(values)
             if not width:
                 raise self._error(number, "no values after the word", "word v1 v2 …")
-            tells = all(map(_is_number, values))
-            if tells or not self._dim:  # the first line's width, if none tells
+            shows_width = all(map(_is_number, values))
+            if shows_width or not self._dim:  # the default is the first line's width
                 self._dim, self._dim_line = width, number
-            if tells:
+            if shows_width:
                 break
         yield from held
         yield from lines
 
     def add(self, chunk: Sequence[tuple[int, bytes]]) -> None:
-        """Take lines in."""
+        """Parse lines and add their words and vectors."""
         entries, new = [], []
         for number, line in chunk:
             word, rest = self._entry(number, line)
@@ -151,18 +151,18 @@ class _Table:
         self._blocks.append(values.reshape(len(chunk), self._dim)[new])
 
     def _entry(self, number: int, line: bytes) -> tuple[bytes, bytes]:
-        """Return the word and its values."""
+        """Split a line into the word and its values."""
         word, rest = _divided(line)
         width = len(rest.split())
         if width == self._dim:
             return word, rest
-        # A word may hold blanks; a width of 1 is that of a damaged header.
+        # A word may contain blanks. A width of 1 comes from a damaged header.
         if width > self._dim > 1 and word:
             whole = line.rsplit(None, self._dim)[0]
             if not all(map(_is_number, whole.split()[1:])):
                 return whole, line[len(whole) :]
-        found = f"{width} values after the word {_shown(word)}"
-        raise self._error(number, found, f"{self._dim} as in line {self._dim_line}")
+        message = f"{width} values after the word {_shown(word)}"
+        raise self._error(number, message, f"{self._dim} as in line {self._dim_line}")
 
     def finished(self, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
         """Return all words and vectors."""
@@ -171,8 +171,8 @@ class _Table:
             raise InputError("the file holds no word vectors", path=self._path)
         held = size + len(self._repeats)
         if self._promised not in (None, held) and (limit is None or size < limit):
-            found = f"the header promises {self._promised} words, the file holds {held}"
-            raise self._error(1, found, "a whole file, or another header")
+            message = f"the header promises {self._promised} words, the file holds {held}"
+            raise self._error(1, message, "a whole file, or another header")
         if self._repeats:
             word, line = self._repeats[0]
             message = "%s:%d: the word %r is already in line %d, whose vector counts; repeats: %d"
@@ -183,38 +183,38 @@ class _Table:
         try:
             if b"\0" not in word:
                 return word.decode("utf-8")
-            found = f"the word {_shown(word)} holds a NUL character"
+            message = f"the word {_shown(word)} holds a NUL character"
         except UnicodeDecodeError:
-            found = f"the word {_shown(word)} is not UTF-8"
-        raise self._error(number, found)
+            message = f"the word {_shown(word)} is not UTF-8"
+        raise self._error(number, message)
 
     def _bad_value(self, entries: Sequence[tuple[int, bytes]]) -> InputError:
-        """Find the first value that `_parsed` cannot read, or reads as infinite."""
+        """Return the error for the first value that is not a finite number."""
         number, token = next(
             (number, token)
             for number, rest in entries
             for token in rest.split()
             if not _NUMBER.fullmatch(token) or abs(float(token)) > float(np.finfo(np.float32).max)
         )
-        found = f"{_shown(token)} is no number"
-        return self._error(number, found, "finite numbers in single precision")
+        message = f"{_shown(token)} is not a number"
+        return self._error(number, message, "finite numbers in single precision")
 
-    def _error(self, line: int, found: str, expected: str | None = None) -> InputError:
-        return InputError(found, path=self._path, line=line, expected=expected)
+    def _error(self, line: int, message: str, expected: str | None = None) -> InputError:
+        return InputError(message, path=self._path, line=line, expected=expected)
 
 
 def _divided(line: bytes) -> tuple[bytes, bytes]:
-    """Return what stands before the first blank of a line, and the rest."""
+    """Split a line at its first blank."""
     word, *rest = (b"", line) if line[:1].isspace() else line.split(None, 1)
     return word, rest[0] if rest else b""
 
 
 def _is_binary(start: bytes) -> bool:
-    """Tell whether a file begins as word2vec's binary ones do: bytes of numbers after a word."""
+    """Tell whether a file begins like word2vec's binary files, with binary numbers after a word."""
     header = _BINARY_HEADER.match(start)
     if header is None:
         return False
-    # A line of text with as many values is at least so long.
+    # A line of text with this number of values would be at least as long.
     values = start[header.end() :].partition(b" ")[2][: 2 * int(header[1])]
     return bool(_NO_TEXT.search(values))
 
@@ -224,9 +224,9 @@ def _is_number(token: bytes) -> bool:
 
 
 def _parsed(text: bytes) -> NDArray[np.float32] | None:
-    """Read all numbers of a text; None where it holds something else."""
+    """Read all numbers of a text; None if it contains anything else."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # some versions only warn of what they cannot read
+        warnings.simplefilter("error")  # some versions only warn about unreadable text
         try:
             return np.fromstring(text.decode("latin-1"), dtype=np.float32, sep=" ")
         except (ValueError, DeprecationWarning):
@@ -239,7 +239,7 @@ def _shown(token: bytes) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Give the file's bytes, unpacked where it is compressed."""
+    """Open a file for reading bytes, unpacked if it is compressed."""
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"

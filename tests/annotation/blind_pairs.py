@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from robustparse.annotation.questionnaire import COLUMNS, export
-from robustparse.evaluation.lines import Pair
+from robustparse.evaluation.records import Pair
 
 AWKWARD = ('say "hi",', "a\u2028b", "x;y", "=1+1", "Zürich", "line\nbreak")
 PAIRS = [

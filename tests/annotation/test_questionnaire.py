@@ -7,7 +7,7 @@ from blind_pairs import PAIRS, exported, rows, text, write
 
 from robustparse.annotation.questionnaire import COLUMNS, export, read_key
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import Pair
+from robustparse.evaluation.records import Pair
 
 BY_ID = {pair.id: pair for pair in PAIRS}
 

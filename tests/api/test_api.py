@@ -16,7 +16,7 @@ from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example
 from robustparse.victims import FunctionVictim
 from sample_runs import (
@@ -102,13 +102,13 @@ def test_results_are_looked_at_in_many_ways(
         assert f"{value:.1f}" in repr(results)
         assert f"{value:.1f}" in results._repr_html_()
     first = results.successes[0]
-    assert results[[one.id for one in results].index(first.id)].line == first.line
+    assert results[[one.id for one in results].index(first.id)].record == first.record
     assert first.clean == model.predict([first.words])[0]
     assert first.attacked == model.predict([first.adversarial])[0]
     assert first.gold == examples[first.id].gold
     at = first.edited[0]
     assert f"[{first.words[at]} -> {first.adversarial[at]}]" in repr(first)
-    assert DependencyTask().draw(first.line) in first._repr_html_()
+    assert DEPENDENCY.pictures.draw(first.record) in first._repr_html_()
     assert [one.id for one in results[2:4]] == [2, 3]
     frame = pytest.importorskip("pandas") and results.to_pandas()
     assert list(frame.index) == [example.id for example in examples]

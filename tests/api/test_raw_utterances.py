@@ -10,11 +10,12 @@ import yaml
 from test_taggers import answering
 
 import robustparse as rp
-from robustparse.attacks import Attack, Lexicon, RandomSubstitution
+from robustparse.attacks import Attack, Greedy, Lexicon, RandomSubstitution
+from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.main import main
 from robustparse.data.utterances.forms import read_forms
 from robustparse.defenses import SubstitutionAdversary
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from robustparse.models import Seq2Seq
 from robustparse.types import Example
 from sample_runs import save_checkpoint
@@ -54,7 +55,7 @@ def test_an_attack_writes_rows_of_the_kind_it_read(tmp_path: Path, parser: Seq2S
     for examples in (str(raw), str(raw), rp.read(raw, "semantic")):  # the second time it resumes
         folder = out if isinstance(examples, str) else tmp_path / "given"
         rp.attack(parser, examples, substitution(TABLE), out=folder)
-        lines = list(each_line(folder / "examples.jsonl"))
+        lines = list(read_records(folder / "examples.jsonl"))
         assert [" ".join(line["adversarial_tokens"]) for line in lines] == [
             *("show every streams in new york ?", "which town are here"),
             *("show the biggest bridges", "which town are near"),
@@ -76,6 +77,29 @@ def test_an_attack_writes_rows_of_the_kind_it_read(tmp_path: Path, parser: Seq2S
     again = substitution({"streams": ["stream", "brooks"]})
     (one,) = rp.attack(parser, str(out / "adversarial.tsv"), again, limit=1)
     assert " ".join(one.adversarial) == "show every brooks in new york ?"
+
+
+def test_raw_texts_are_certified_as_the_parser_reads_them(tmp_path: Path, parser: Seq2Seq) -> None:
+    """A substitute with the stem of the word is no other input; slots are never changed."""
+    raw = tmp_path / "raw.tsv"
+    slots = {"new": ("old",), "york": ("delhi",), "?": ("!",)}
+    table = SubstitutionTable({word: tuple(new) for word, new in TABLE.items()} | slots)
+    results = rp.certify(parser, str(raw), table, edits=[1, "all"])
+    inputs = [record["inputs"] for record in results.records]
+    # "rivers", "bridge" and "city" have the stems of the words that they replace.
+    assert inputs == [{"1": count, "all": count} for count in (2, 2, 1, 2)]
+    assert [record["tokens"] for record in results.records] == [
+        row.split("\t")[0].split() for row in RAW.splitlines()
+    ]
+    assert results.records[0]["read"] == ["show", "everi", "river", "in", "s0"]
+    attack = Attack(
+        Lexicon({word: [*new] for word, new in table.substitutes.items()}),
+        Greedy(),
+    )
+    for line, record in zip(rp.attack(parser, str(raw), attack), results.records, strict=True):
+        assert not (record["certified"]["all"]["exact_match"] and line.success)
+        for witness in record["witnesses"]:
+            assert {*witness["words"].values()} <= {"streams", "town"}
 
 
 def test_without_raw_texts_candidates_are_stemmed(tmp_path: Path, parser: Seq2Seq) -> None:

@@ -19,9 +19,9 @@ from robustparse.data.utterances.forms import read_forms
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, UntaggedError
 from robustparse.models import LSTMEncoder, Seq2Seq
-from robustparse.recipes.recipe import Recipe
-from robustparse.tasks.classification import ClassificationTask
-from robustparse.tasks.semantic import SemanticTask
+from robustparse.options.recipe import Recipe
+from robustparse.tasks.classification import CLASSIFICATION
+from robustparse.tasks.semantic import semantic_task
 from robustparse.trust import trust
 from robustparse.types import Example, LogicalForm, Sentence
 from sample_runs import save_checkpoint
@@ -47,7 +47,7 @@ class Upper:
 def test_utterances_get_the_tags_of_their_raw_text(tmp_path: Path) -> None:
     (tmp_path / "jobs.tsv").write_text(LINES)
     examples, tagger = read_forms(tmp_path / "jobs.tsv"), Upper()
-    found = with_tags(examples, SemanticTask(), tagger)
+    found = with_tags(examples, semantic_task(), tagger)
     assert [one.sentence.xpos for one in found] == [
         ("LIST", "JOBS", "IN", "FRANCISCO"),
         ("USE", "SQL", "AND", "MORE"),
@@ -64,13 +64,13 @@ def test_own_tags_stay_and_a_tagger_may_give_two_sets() -> None:
         def tagged(self, texts: Any) -> list[Sentence]:
             return [Sentence(text, text, text) for text in texts]
 
-    found = [one.sentence for one in with_tags(examples, ClassificationTask(), Both())]
+    found = [one.sentence for one in with_tags(examples, CLASSIFICATION, Both())]
     assert found == [
         sentences[0],
         Sentence(("c",), ("c",), ("c",)),
         Sentence(("d",), ("d",), ("d",)),
     ]
-    assert with_tags(examples[:1], ClassificationTask(), Both()) == examples[:1]
+    assert with_tags(examples[:1], CLASSIFICATION, Both()) == examples[:1]
 
 
 def test_nltk_tags_as_nltk_does() -> None:
@@ -118,7 +118,7 @@ def test_a_tagger_makes_utterances_fit_the_others(name: str) -> None:
         def tagged(self, texts: Any) -> list[Sentence]:
             return [Sentence(t, ("NOUN",) * len(t), ("NN",) * len(t)) for t in texts]
 
-    attack.check(with_tags(examples, SemanticTask(), Nouns()))
+    attack.check(with_tags(examples, semantic_task(), Nouns()))
 
 
 def answering(examples: list[Example]) -> Seq2Seq:

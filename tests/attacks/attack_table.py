@@ -30,9 +30,10 @@ from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam, Greedy
+from robustparse.attacks.search.genetic import Genetic
+from robustparse.attacks.search.gradient_substitution import NearestCharacter, NearestWord
 from robustparse.attacks.search.importance import PWWS, GreedyByImportance
-from robustparse.attacks.search.population.genetic import Genetic
-from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
+from robustparse.attacks.search.particle_swarm import ParticleSwarm
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.rankings import (
     DeletedWord,
@@ -43,10 +44,9 @@ from robustparse.attacks.search.rankings import (
 )
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.wang2021 import Wang2021
-from robustparse.attacks.search.white_box.substitutions import NearestCharacter, NearestWord
-from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.models.victim import ModelVictim
 from robustparse.types import DependencyTree, Example, Sentence
 from sample_runs import sentences, trained_parser

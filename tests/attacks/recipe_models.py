@@ -22,7 +22,7 @@ from robustparse.attacks.candidates.wordnet import part_of
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.tagging import same_tag as tag_filter
 from robustparse.data.sample.treebank import treebank_lexicon
-from robustparse.recipes.class_paths import checked
+from robustparse.options.arguments import checked
 from tiny_language_models import save_bert, save_gpt2
 
 FOLDER = Path(__file__).parents[2] / "configs" / "attack"

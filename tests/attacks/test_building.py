@@ -11,14 +11,19 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedLM
-from robustparse.attacks.candidates.union import as_they_are, in_casing_of
+from robustparse.attacks.candidates.neighbours import EmbeddingNeighbours
+from robustparse.attacks.candidates.sememes import Sememes
+from robustparse.attacks.candidates.union import Union, verbatim
 from robustparse.attacks.constraints.constraint import Constraint
+from robustparse.attacks.constraints.similarity import VectorSimilarity
+from robustparse.attacks.constraints.tagging.same_tag import DictionaryTag
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import UNKNOWN, Problem
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.casing import in_casing_of
 from robustparse.errors import InputError
 
 CONFIG = Path(__file__).parents[2] / "configs" / "attack" / "zheng2020_blackbox.yaml"
@@ -53,6 +58,16 @@ def build(constraints: list[Constraint]) -> list[Problem]:
     return problems
 
 
+def test_all_missing_files_are_named_at_once() -> None:
+    candidates = Union([EmbeddingNeighbours("vectors.txt"), Sememes("senses.json")])
+    constraints = [DictionaryTag(features="feats.conllu"), VectorSimilarity("others.txt")]
+    with pytest.raises(InputError) as error:
+        ProblemBuilder(HashVictim(), candidates, constraints, AttachmentDrop(), 0, Statistics())
+    _, *named = str(error.value).splitlines()
+    paths = [line.partition(":")[0].strip() for line in named]
+    assert paths == ["vectors.txt", "senses.json", "feats.conllu", "others.txt"]
+
+
 @pytest.mark.parametrize(
     ("original", "expected"),
     [
@@ -70,7 +85,7 @@ def test_casing(original: str, expected: list[str]) -> None:
 
 
 def test_casing_chosen_on_purpose_stays() -> None:
-    assert as_they_are("dog", ["dOg", "dog", "Dog", "dOg", "d0g"]) == ["dOg", "Dog", "d0g"]
+    assert verbatim("dog", ["dOg", "dog", "Dog", "dOg", "d0g"]) == ["dOg", "Dog", "d0g"]
 
 
 def test_candidates_are_cased_deduplicated_and_never_the_word_itself() -> None:

@@ -15,7 +15,7 @@ from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
-from robustparse.attacks.engine.funnel import CandidateCounts
+from robustparse.attacks.engine.candidate_counts import CandidateCounts
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop
@@ -45,7 +45,7 @@ def counts(
     builder = ProblemBuilder(
         HashVictim(), candidates, constraints, AttachmentDrop(), 0, Statistics()
     )
-    problems, finished = builder.build([ONE, TWO]), builder.funnel.finished
+    problems, finished = builder.build([ONE, TWO]), builder.candidate_counts.finished
     builder.extend(problems, [np.array([0, 1, 2]), np.array([1])])
     first, second = (finished(problem.id) for problem in problems)
     assert finished(ONE.id)["slots"] == 0  # forgotten

@@ -11,11 +11,11 @@ from test_tag_constraints import TEXT, nltk_tagger
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.tagging.current_tag import CurrentTag
-from robustparse.attacks.constraints.tagging.parts_of_speech import interchangeable
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.errors import InputError
+from robustparse.tagsets import interchangeable
 from robustparse.types import Sentence
 
 WORDS = ["run", "runs", "quickly", "Paris", "red", "the", "seen", "well-known", "1999", "judge"]

@@ -10,6 +10,7 @@ from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.characters import CharacterEdits, CharacterVariant
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.candidates.one_of import OneOf
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
@@ -40,6 +41,7 @@ DRAWING = {
     "vocabulary": vocabulary_words(),
     "training words": training_words(),
     "union": Union([CharacterVariant(), CharacterEdits(sample=3)]),
+    "one of several": OneOf([CharacterEdits(sample=3), training_words()]),
 }
 
 
@@ -146,6 +148,26 @@ def test_the_union_lets_characters_keep_their_casing() -> None:
     upper = CharacterEdits(edits=["substitute"], sample=None, alphabet="XY")
     (found,) = Union([Lexicon(SYNONYMS), upper]).propose(slots("cat"), 0)
     assert found[:4] == ["feline", "kitty", "Xat", "Yat"]
+
+
+def test_one_generator_is_drawn_for_each_sentence() -> None:
+    """Casing is as in a union; over many seeds and sentences every generator is drawn as often."""
+    upper = CharacterEdits(edits=["substitute"], sample=1, alphabet="XY")
+    members = [Lexicon({"cat": ["feline"], "dog": ["hound"]}), upper]
+    both = OneOf(members)
+    drawn = []
+    for seed in range(20):
+        asked = [slot for number in range(10) for slot in slots("Cat dog", number)]
+        words = both.propose(asked, seed)
+        assert both.propose(asked[::-1], seed) == words[::-1]
+        for first in range(0, len(asked), 2):
+            pair = asked[first : first + 2]
+            alone = [["Feline"], ["hound"]], upper.propose(pair, seed)
+            drawn.append(alone.index(words[first : first + 2]))
+    assert 80 < sum(drawn) < 120
+    assert drawn[:10] != drawn[10:20]
+    assert both.draws
+    assert both.fingerprint() != Union(members).fingerprint() != OneOf(members[:1]).fingerprint()
 
 
 def test_a_union_is_bound_and_cached_as_a_whole(tmp_path) -> None:

@@ -19,16 +19,16 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.phrases import PhraseDrop
 from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.beam import Beam
+from robustparse.attacks.search.genetic import Genetic
 from robustparse.attacks.search.importance import GreedyByImportance
-from robustparse.attacks.search.population.genetic import Genetic
-from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
+from robustparse.attacks.search.particle_swarm import ParticleSwarm
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.rankings import DeletedWord
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.wang2021 import Wang2021
-from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.search.zheng2020_phrase import PhraseWhiteBox
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.types import Example, Sentence
 
 EXAMPLES, LEXICON = corpus(30, seed=4)

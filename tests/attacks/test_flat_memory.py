@@ -2,7 +2,6 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.engine.search_run import SearchRun
-from robustparse.attacks.engine.texts import Texts
+from robustparse.attacks.engine.victim_input import Texts
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
@@ -25,12 +24,10 @@ CHUNK, LIVE = 16, 4
 
 
 @pytest.fixture
-def _alone() -> Iterator[None]:
+def _alone() -> None:
     """What was there before is not among the collector's objects, and takes it no time."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("_alone")

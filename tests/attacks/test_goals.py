@@ -5,19 +5,18 @@ import pytest
 from attack_fakes import HashVictim, corpus, example
 from search_fakes import Labelled
 
-from robustparse.attacks.attack import Attack
+from robustparse.attacks.attack import Attack, usual_goal
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import AttachmentDrop, Parse
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
-from robustparse.evaluation.tally import result_line
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.evaluation.records import example_record
+from robustparse.tasks.dependency import DEPENDENCY
 
 
 def problem_of(one, punctuation="none") -> Problem:
@@ -195,7 +194,9 @@ def test_strict_success_of_a_line_is_what_the_strict_goal_counts(metric: str) ->
     goal = AttachmentDrop(metric=metric, success="strict")
     attack = Attack(Lexicon(lexicon), Zheng2020(gamma=0.4, psi=4), goal=goal)
     results = list(attack.run(examples, HashVictim()))
-    task = DependencyTask()
-    strict = [task.strict_success(result_line(task, result))[metric] for result in results]
+    task = DEPENDENCY
+    strict = [
+        task.answers.strict_success(example_record(task, result))[metric] for result in results
+    ]
     assert strict == [result.success for result in results]
     assert 0 < sum(strict) < len(results)

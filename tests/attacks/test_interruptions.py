@@ -14,9 +14,9 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.lines import GrowingFile
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.records import GrowingFile
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example
 
 CORPUS, LEXICON = corpus(20)
@@ -46,7 +46,7 @@ class Killed(HashVictim):
         self.lost: list[set[int]] = []
 
     def predict(self, words, marks, lengths):
-        self.written |= {line["id"] for line in self.file.new_lines()}
+        self.written |= {line["id"] for line in self.file.new_records()}
         self.finished.append(len(self.written))
         self.lost.append(self.asked - self.written)
         if len(self.lost) == self.end:
@@ -77,7 +77,7 @@ def attack(
 ) -> None:
     candidates, goal = candidates or Lexicon(MANY), AttachmentDrop(least=3)
     chosen = Attack(candidates, search, [AttackableTags()], goal=goal, budget=50, **settings)
-    attack_into(folder, DependencyTask(), chosen, EXAMPLES, victim, dict(RUN))
+    attack_into(folder, DEPENDENCY, chosen, EXAMPLES, victim, dict(RUN))
 
 
 @pytest.mark.parametrize("name", ["greedy", "pwws", "swarm", "unknown", "zheng"])

@@ -21,7 +21,7 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
-from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.errors import InputError
 from robustparse.types import LogicalForm, Sentence
 

@@ -158,7 +158,7 @@ def test_files_that_cannot_be_used(tmp_path) -> None:
         EmbeddingNeighbours(str(tmp_path / "none")).fingerprint()
     assert error.value.path == str(tmp_path / "none")
     (tmp_path / "v.txt").write_text("a 1\nb x\n")
-    with pytest.raises(InputError, match=r"v\.txt:2: 'x' is no number"):
+    with pytest.raises(InputError, match=r"v\.txt:2: 'x' is not a number"):
         EmbeddingNeighbours(str(tmp_path / "v.txt"), cache=None).propose(slots("a"), 0)
     assert EmbeddingNeighbours("no/such/file").propose([], 0) == []
 

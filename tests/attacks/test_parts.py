@@ -3,6 +3,7 @@
 import inspect
 import pkgutil
 import re
+import runpy
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,26 +14,26 @@ from jsonargparse import ArgumentParser
 
 from robustparse import attacks
 from robustparse.attacks.candidates.generator import CandidateGenerator
+from robustparse.attacks.candidates.union import GeneratorGroup
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.attacks.goals.attachment import TreeGoal
 from robustparse.attacks.goals.goal import Goal
+from robustparse.attacks.search.gradient_substitution import Substitution
 from robustparse.attacks.search.rankings import Ranking
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.search.white_box.substitutions import Substitution
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "parts.md"
+PAGE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "generated.py"))["parts_page"]()
 KINDS = (Goal, CandidateGenerator, Constraint, GrammarChecker, Search, Substitution, Ranking)
-BASES = {*KINDS, SentenceConstraint, TextSimilarity, TreeGoal}
+BASES = {*KINDS, GeneratorGroup, SentenceConstraint, TextSimilarity, TreeGoal}
 BESIDE = {"LanguageModel"}
 
 
 def listed() -> list[str]:
-    """The names on the page on parts that recipes may take, each once."""
-    names = re.findall(r"`(\w+)`", PAGE.read_text())
-    return [name for name in dict.fromkeys(names) if name in attacks.__all__]
+    """The classes in the tables of the page on parts that recipes may take."""
+    return re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
 
 
 def concrete() -> set[str]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from search_fakes import Scripted, TableClassifier, trace
 
-from robustparse.attacks.search.population.genetic import Genetic
-from robustparse.attacks.search.population.particle_swarm import ParticleSwarm
-from robustparse.attacks.search.population.population import draw
+from robustparse.attacks.search.genetic import Genetic
+from robustparse.attacks.search.particle_swarm import ParticleSwarm
+from robustparse.attacks.search.population import draw
 from robustparse.attacks.search.requests import Search
 from robustparse.errors import InputError
 
@@ -98,13 +98,6 @@ def test_selection_favours_strong_members_or_weak_ones() -> None:
     weak = Genetic(selection="textattack", temperature=0.5)._fitness(scores)
     expected = np.exp(-scores / 0.5)
     assert weak / weak.sum() == pytest.approx(expected / expected.sum())
-
-
-def test_giving_up_without_improvement() -> None:
-    flat = TableClassifier({"p": 0.1, "a": 0.1})
-    result = trace(Genetic(population=2, give_up=True), "p", {"p": ["a"]}, flat)
-    assert result.requests == ["Propose 0", "Expand 1 1"]
-    assert (result.charged, result.unique) == (3, 2)
 
 
 def test_draw_is_in_proportion_to_weights() -> None:

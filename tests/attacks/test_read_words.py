@@ -19,7 +19,8 @@ from robustparse.attacks.search.beam import Beam
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.victim import Victim
 from robustparse.data.reading import Reading
-from robustparse.tasks.semantic import SemanticTask
+from robustparse.tasks.semantic import semantic_task
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Layout, LogicalForm, Row, Sentence
 
 GOLD = LogicalForm("( river:t s0 )", "lambda")
@@ -38,12 +39,12 @@ class FormVictim(FakeVictim):
 
     training_words = frozenset(["brook", "list"])
 
-    def __init__(self, task: SemanticTask, wrong: str) -> None:
+    def __init__(self, task: Task, wrong: str) -> None:
         super().__init__()
         self.task, self.wrong = task, wrong
 
     def reading(self, example: Example) -> Reading:
-        return self.task.reading(example)
+        return self.task.files.reading(example)
 
     def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
         return np.zeros(len(names), dtype=np.int32)
@@ -102,7 +103,7 @@ ASKED: dict[str, tuple[Example, bool, set[str]]] = {
 @pytest.mark.parametrize("name", ASKED)
 def test_only_states_that_read_otherwise_are_asked_each_once(name: str) -> None:
     one, stems, expected = ASKED[name]
-    victim = FormVictim(SemanticTask(stems=stems), wrong="nothing")
+    victim = FormVictim(semantic_task(stems=stems), wrong="nothing")
     table = TABLE | WITH_SLOTS if one.row else TABLE
     result = attacked(one, victim, Slots(), EditBudget(), **table)
     # The original is asked about at the beginning and, as what the search ends with, at the end.
@@ -114,7 +115,7 @@ def test_only_states_that_read_otherwise_are_asked_each_once(name: str) -> None:
 
 @pytest.mark.parametrize("block", [SLOTTED, ""])
 def test_a_success_is_told_of_the_text_that_was_reworded(block: str) -> None:
-    victim = FormVictim(SemanticTask(), wrong="brook")
+    victim = FormVictim(semantic_task(), wrong="brook")
     result = attacked(example(block), victim)
     assert result.success
     assert result.edited == (1,)
@@ -127,7 +128,7 @@ def test_a_success_is_told_of_the_text_that_was_reworded(block: str) -> None:
 
 
 def test_a_candidate_that_reads_as_the_original_is_none() -> None:
-    victim = FormVictim(SemanticTask(), wrong="nothing")
+    victim = FormVictim(semantic_task(), wrong="nothing")
     result = attacked(example(SLOTTED), victim, rivers=["river"], show=["shows"])
     assert victim.texts == ["show river in s0"] * 2
     assert result.candidates["sums"]["all"] == {"proposed": 0}
@@ -152,7 +153,9 @@ class Refused(Constraint):
 def test_of_words_that_read_alike_the_first_that_passes_stays(
     constraints: tuple[Constraint, ...], word: str
 ) -> None:
-    victim = FormVictim(SemanticTask(), wrong=SemanticTask().reading(example(SLOTTED)).read(word))
+    victim = FormVictim(
+        semantic_task(), wrong=semantic_task().files.reading(example(SLOTTED)).read(word)
+    )
     generator = Union([Lexicon({"rivers": TABLE["rivers"][:2]}), Lexicon(TABLE)])
     (result,) = Attack(generator, Beam(width=9), [*constraints]).run([example(SLOTTED)], victim)
     assert result.words[1] == word
@@ -167,14 +170,14 @@ def test_states_of_raw_texts_are_read_as_the_corpus_is_made() -> None:
     )
     words = ["new", "york", "river", "rivers", "?", ".", "c0", "larger", "the", "York", "mouths"]
     table = {word: words for line in lines for word in line.split("\t")[0].split()}
-    task = SemanticTask()
+    task = semantic_task()
     for turn in range(60):
         block = lines[turn % 2]
         one = Example(turn, Sentence(tuple(block.split("\t")[1].split())), GOLD, row=raw_row(block))
         search = RandomSubstitution(gamma=1.0, trials=1)
         (result,) = Attack(Lexicon(table), search).run([one], FormVictim(task, wrong="nothing"))
-        raw = task.reading(one).raw  # type: ignore[attr-defined]
+        raw = task.files.reading(one).raw  # type: ignore[attr-defined]
         assert raw.parsed(result.words) == result.read != one.sentence.words
-        assert task.write(one, result.words).split("\t")[:2] == [
+        assert task.files.write(one, result.words).split("\t")[:2] == [
             *(" ".join(result.words), " ".join(result.read))
         ]

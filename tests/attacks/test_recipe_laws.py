@@ -19,16 +19,16 @@ from robustparse.attacks.constraints.tagging.tags import NEVER_ATTACKED
 from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
-from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.attack_run.shards import shard
-from robustparse.evaluation.lines import json_line
-from robustparse.evaluation.tally import Tally, result_line
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_processes import shard
+from robustparse.evaluation.attack_sums import AttackSums
+from robustparse.evaluation.records import encode_record, example_record
 from robustparse.metrics import counted_words
 from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example, Sentence
 from sample_runs import sentences
 
@@ -119,25 +119,25 @@ def test_packing_and_shards_change_nothing(name, models, reference) -> None:
 
 def test_a_stopped_attack_continues_to_the_same_files(name, models, reference, tmp_path) -> None:
     def attack(stop: int = 0) -> None:
-        calls: list[Tally] = []
+        calls: list[AttackSums] = []
 
-        def on_sentence(tally: Tally) -> None:
+        def on_sentence(tally: AttackSums) -> None:
             calls.append(tally)
             if len(calls) == stop:
                 raise KeyboardInterrupt
 
         victim = ModelVictim([parser_of(name)])
         chosen, examples = recipe(name, models, live=3), examples_of(name)
-        attack_into(tmp_path, DependencyTask(), chosen, examples, victim, dict(RUN), on_sentence)
+        attack_into(tmp_path, DEPENDENCY, chosen, examples, victim, dict(RUN), on_sentence)
 
     for stop in (1, 5):
         with pytest.raises(KeyboardInterrupt):
             attack(stop)
     attack()
-    task, whole = DependencyTask(), [reference[example.id] for example in examples_of(name)]
-    lines = (json_line(result_line(task, result)) for result in whole)
-    assert (tmp_path / "examples.jsonl").read_text() == "".join(lines)
-    texts = (task.write(result.example, words=result.words) for result in whole)
+    task, whole = DEPENDENCY, [reference[example.id] for example in examples_of(name)]
+    lines = (encode_record(example_record(task, result)) for result in whole)
+    assert (tmp_path / "examples.jsonl").read_bytes() == b"".join(lines)
+    texts = (task.files.write(result.example, words=result.words) for result in whole)
     assert (tmp_path / "adversarial.conllu").read_text() == "".join(texts)
 
 
@@ -150,7 +150,7 @@ def test_scores_are_those_of_the_final_text_parsed_once_more(name, models, refer
         counted = counted_words(sentence, punctuation)
         right = (np.array(tree.heads) == np.array(gold.heads)) & counted
         assert result.counted == tuple(counted.tolist())
-        assert right.sum() == result_line(DependencyTask(), result)["attacked"]["correct_heads"]
+        assert right.sum() == example_record(DEPENDENCY, result)["attacked"]["correct_heads"]
         changed = [
             position
             for position, (one, other) in enumerate(zip(sentence.words, result.words, strict=True))
@@ -206,6 +206,7 @@ def test_an_attack_depends_on_no_state_and_leaves_none(name, models, reference) 
     assert equal(snapshot(parser), before)
     broken_off = recipe(name, models, live=3).run(examples_of(name), ModelVictim([parser]))
     next(broken_off)
+    assert equal(snapshot(parser), before)  # between results, too
     broken_off.close()
     assert equal(snapshot(parser), before)
 

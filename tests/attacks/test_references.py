@@ -17,8 +17,8 @@ from robustparse.errors import InputError
 from robustparse.models.base import Model
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
-from robustparse.recipes.recipe_files import recipe_digests
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.options.recipe_digests import recipe_digests
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import DependencyTree, Example, Mask, Sentence
 from sample_runs import lexicon_attack, save_checkpoint, sentences, trained_parser
 from sample_texts import trained_classifier
@@ -42,7 +42,7 @@ class Table:
         ]
 
     def agrees(self, before: Any, after: Any, apart: Collection[int]) -> bool:
-        return not DependencyTask().difference(before, after, apart)
+        return not DEPENDENCY.answers.difference(before, after, apart)
 
 
 class Referring(HashVictim):
@@ -169,6 +169,17 @@ def test_nothing_is_judged_where_nothing_is_left(checkpoints: list[str]) -> None
     results = list(attack.run(sentences(4, "test"), ModelVictim([trained_parser()])))
     assert not any(result.edited for result in results)
     assert any(result.candidates["sums"]["all"]["judged"] for result in results)
+
+
+def test_references_check_the_first_sentences_too() -> None:
+    class Unreadable(Table):
+        def check(self, examples: Sequence[Example]) -> None:
+            raise InputError("too long")
+
+    attack = lexicon_attack()
+    attack.constraints += (ReferenceParsers(["one"]),)
+    with pytest.raises(InputError, match="too long"):
+        list(attack.run(sentences(1), Referring({"one": Unreadable({})})))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, GradientNorm
-from robustparse.attacks.search.requests import Answer, Score, Search, Searching
+from robustparse.attacks.search.requests import Answer, Predict, Score, Search, Searching
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 
@@ -60,6 +60,35 @@ def test_a_search_that_asks_on_is_refused() -> None:
     # Where the clean parse has spent the budget, the search does not begin.
     (result,) = engine(Deaf(), budget=1).run(EXAMPLES[:1], HashVictim())
     assert (result.charged, result.edited) == (1, ())
+
+
+class Reader(Search):
+    """Asks for predictions of the original, a few times in one request, until the budget is spent.
+
+    Args:
+        count: how often a request repeats the original.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.heads: list[list[int]] = []
+
+    def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
+        while True:
+            answer = yield Predict(np.repeat(problem.start()[None], self.count, axis=0))
+            heads, _ = answer.predictions
+            assert len(heads) == len(answer.states)
+            self.heads += heads.tolist()
+            if answer.over:
+                return problem.start()
+
+
+def test_predictions_are_charged_and_cut_to_the_budget() -> None:
+    search, victim = Reader(3), HashVictim()
+    (result,) = engine(search, budget=8).run(EXAMPLES[:1], victim)
+    assert (result.charged, len(search.heads)) == (8, 7)  # the clean prediction is query 1
+    expected, _ = victim.answer(EXAMPLES[0].sentence.words)
+    assert search.heads == [list(expected)] * 7
 
 
 @pytest.mark.parametrize("given", [{"batch_words": 600}, {}], ids=["given", "by_the_victim"])
@@ -163,7 +192,7 @@ def test_memory_stays_flat() -> None:
 def test_gradients_of_a_closed_victim_are_refused() -> None:
     search = GreedyByImportance(GradientNorm())
     attack = Attack(Lexicon({}), search, goal=AttachmentDrop())
-    with pytest.raises(InputError, match="asks for gradients and TableVictim gives none"):
+    with pytest.raises(InputError, match="needs gradients, which TableVictim does not have"):
         list(attack.run([example("a b", "NN NN")], TableVictim((0, 1), {})))
 
 

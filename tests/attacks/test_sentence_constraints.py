@@ -176,7 +176,7 @@ def test_states_put_together_are_asked_about_as_far_as_constraints_admit() -> No
     (result,) = attack.run([example("a b c", "NN NN NN")], HashVictim())
     # "x b c" keeps nothing and is not asked about; "x y c" is asked about without its x.
     assert search.answer.states.tolist() == [[1, 0, 1], [0, 1, 0]]
-    assert search.answer.places.tolist() == [0, 2]
+    assert search.answer.origins.tolist() == [0, 2]
     assert result.words == ("x", "b", "z")
 
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from recipe_models import recipe, stand_in, write_models
 
-from robustparse.attacks.attack import Attack
+from robustparse.attacks.attack import Attack, usual_goal
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.goals.usual import usual_goal
 from robustparse.models.victim import ModelVictim
 from sample_runs import sentences, trained_parser
 

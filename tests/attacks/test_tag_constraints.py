@@ -74,7 +74,7 @@ def test_relations_of_the_gold_tree() -> None:
     punctuation = ForbiddenRelations(["punct"]).attackable(parsed)
     assert punctuation.tolist() == [True, False, True, True, True]
     assert not list(ForbiddenRelations().warnings([parsed]))
-    with pytest.raises(InputError, match="sentence 8 is no dependency tree") as error:
+    with pytest.raises(InputError, match="sentence 8 is not a dependency tree") as error:
         ForbiddenRelations().check([SENTENCE, replace(SENTENCE, id=7, gold="positive")])
     assert error.value.key == "forbidden relations"
 

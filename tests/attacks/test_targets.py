@@ -143,9 +143,9 @@ def test_label_flip(target: str | None, scores: list[float], success: list[bool]
 @pytest.mark.parametrize(
     ("make", "key", "found"),
     [
-        (lambda: TargetedArc({3: (0, 1)}), "arcs", "0 <- 1 of sentence 3"),
-        (lambda: TargetedArc({3: (2, 2)}), "arcs", "2 <- 2 of sentence 3"),
-        (lambda: TargetedSubtree({3: (4, 2)}), "spans", "4 to 2 of sentence 3"),
+        (lambda: TargetedArc({3: (0, 1)}), "arcs", "got word 0 with head 1 for sentence 3"),
+        (lambda: TargetedArc({3: (2, 2)}), "arcs", "got word 2 with head 2 for sentence 3"),
+        (lambda: TargetedSubtree({3: (4, 2)}), "spans", "got 4 to 2 for sentence 3"),
         (
             lambda: TargetedArc({7: (5, 1)}).applies(problem_of(AttachmentDrop())),
             "arcs",

@@ -23,18 +23,18 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags, Forbidd
 from robustparse.attacks.search.beam import Greedy
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.lines import read_pairs
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.records import EXAMPLES, pairs_of, read_records
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
 from robustparse.reports.page import build_report
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example, Sentence
 from sample_runs import sentences, write_sample
 
 BLANKS = "hot  dog\u00a0stand"
 REFUSED = {"wang2021": "use 'upos', 'unicode' or 'none'"}  # it leaves out Penn punctuation
-TASK = DependencyTask()
+TASK = DEPENDENCY
 RUN = {"attack": "recipe", "victims": ["parser"], "seed": 0}
 
 
@@ -71,14 +71,14 @@ def parser_for(name: str) -> BiaffineParser:
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.yaml")))
 def test_every_recipe_runs_or_says_what_it_needs(name, models, treebank, monkeypatch) -> None:
     stand_in(monkeypatch)
-    attack, examples = recipe(name, models), TASK.read(treebank)
+    attack, examples = recipe(name, models), TASK.files.read(treebank)
     if name in REFUSED:
         with pytest.raises(InputError) as error:
-            TASK.check(examples, treebank, attack.check, attack.punctuation)
+            TASK.files.check(examples, treebank, attack.check, attack.punctuation)
         assert (error.value.path, error.value.line) == (str(treebank), 1)
         assert error.value.remedy == REFUSED[name]
         return
-    TASK.check(examples, treebank, attack.check, attack.punctuation)
+    TASK.files.check(examples, treebank, attack.check, attack.punctuation)
     results = list(attack.run(examples, ModelVictim([parser_for(name)])))
     assert any(result.edited for result in results)
     for result in results:
@@ -100,8 +100,8 @@ def test_words_with_blanks_come_back_from_every_file(models, treebank, tmp_path)
         assert line["tokens"] == list(example.sentence.words)
         assert line["edited_tags"] == [example.sentence.upos[at] for at in line["edited"]]
         if BLANKS in line["adversarial_tokens"]:
-            assert BLANKS in TASK.draw(line)
-    pairs = read_pairs(tmp_path / "out")
+            assert BLANKS in TASK.pictures.draw(line)
+    pairs = pairs_of(read_records(tmp_path / "out" / EXAMPLES), tmp_path)
     export(pairs, tmp_path / "pairs.csv", tmp_path / "key.json", annotators=1, seed=0, limit=None)
     sides = [row["A"] + row["B"] for _, row in read_rows(tmp_path / "pairs.csv")]
     assert sum(BLANKS in side for side in sides) == 2
@@ -150,14 +150,14 @@ def test_parts_go_by_the_tags_that_they_are_told(tagset, word, fake_wordnet) -> 
 
 
 def test_tags_that_are_not_there_are_refused_with_a_remedy(treebank, tmp_path) -> None:
-    examples = TASK.read(treebank)
+    examples = TASK.files.read(treebank)
     penn = [replace(BOTH, sentence=replace(BOTH.sentence, upos=()))]
     for part, others in (
         (AttackableTags(tagset="xpos"), examples),
         (TrainingWords(tagset="upos"), penn),
     ):
         with pytest.raises(InputError) as error:
-            TASK.check(others, treebank, part.check)
+            TASK.files.check(others, treebank, part.check)
         assert str(error.value.remedy).endswith("leave out its `tagset`")
         assert error.value.path == str(treebank)
     victim = HashVictim()

@@ -1,9 +1,7 @@
 """Zheng et al. 2020 against a trace worked out by hand."""
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from attack_fakes import TableVictim, example, right_heads
 
@@ -124,45 +122,20 @@ def test_kappa_follows_counted_words_or_all(victim: TableVictim) -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "share", "words", "charged"),
+    ("budget", "words", "charged"),
     [
-        (1, False, "The big dog chased a cat .", 1),
-        (4, False, "The big dog chased a cat .", 4),
-        (7, False, "The big dog chased a cat .", 7),
-        (9, False, "The big dog saw a cat .", 9),  # hunted, saw; nothing left for "big"
-        (9, True, "The large dog hunted a cat .", 9),  # hunted; large
-        (10, True, "The large dog hunted a cat .", 10),  # hunted; large, huge
-        (11, True, "The large dog saw a cat .", 11),
-        (12, False, "The large dog saw a cat .", 12),
-        (100, True, "The large dog saw a cat .", 12),
+        (1, "The big dog chased a cat .", 1),
+        (4, "The big dog chased a cat .", 4),
+        (7, "The big dog chased a cat .", 7),
+        (9, "The big dog saw a cat .", 9),  # hunted, saw; nothing left for "big"
+        (100, "The large dog saw a cat .", 12),
     ],
 )
-def test_budget(victim: TableVictim, budget: int, share: bool, words: str, charged: int) -> None:
-    result = attack(victim, budget=budget, share_budget=share)
+def test_budget(victim: TableVictim, budget: int, words: str, charged: int) -> None:
+    result = attack(victim, budget=budget)
     assert " ".join(result.words) == words
     assert result.charged == charged <= budget
     assert len(victim.texts) == charged + 1  # and the closing parse
-
-
-@pytest.mark.parametrize(
-    ("ranked", "left", "limits"),
-    [
-        ([0, 1, 2], None, [3, 1, 2]),
-        ([0, 1, 2], 100, [3, 1, 2]),
-        ([0, 1, 2], 4, [1, 1, 2]),  # one for each, and what the second cannot use for the third
-        ([1, 0, 2], 5, [1, 2, 2]),
-        ([1, 2, 3, 0], 6, [1, 1, 0, 3]),
-        ([0, 1, 2], 2, [1, 1, 0]),
-        ([0, 1, 2], 1, [1, 0, 0]),
-        ([0, 1, 2], 0, [0, 0, 0]),
-    ],
-)
-def test_the_budget_left_is_shared_and_what_one_word_cannot_use_goes_to_the_next(
-    ranked: list[int], left: int | None, limits: list[int]
-) -> None:
-    problem = SimpleNamespace(ptr=np.array([0, 7, 8, 10, 10]))  # 7, 1, 2 and no candidates
-    search = Zheng2020(psi=3, share_budget=True)
-    assert search._limits(problem, np.array(ranked), left).tolist() == limits
 
 
 def test_equal_ranks_are_drawn_uniformly_and_repeatably() -> None:

@@ -14,9 +14,9 @@ from robustparse.attacks.candidates.characters import CharacterEdits, CharacterV
 from robustparse.attacks.constraints.words import ForbiddenRelations
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.search.white_box.substitutions import NearestCharacter
-from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
+from robustparse.attacks.search.gradient_substitution import NearestCharacter
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.victim import CharacterVictim
 from robustparse.types import DependencyTree, Example
 

@@ -8,8 +8,8 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.search.gradient_substitution import NearestWord
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.search.white_box.substitutions import NearestWord
 from robustparse.attacks.search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
 from robustparse.errors import InputError
 

@@ -6,7 +6,7 @@ import pytest
 from attack_fakes import GradientVictim
 from phrase_attacks import HEADS, attacked
 
-from robustparse.attacks.search.white_box.substitutions import NearestWord
+from robustparse.attacks.search.gradient_substitution import NearestWord
 from robustparse.attacks.search.zheng2020_phrase import PhraseWhiteBox
 
 EMBEDDINGS = {"a1": (4, 0), "a2": (0, 4), "b1": (1, 1), "e1": (4, 0), "e2": (0, 4), "f1": (1, 1)}

@@ -14,8 +14,8 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.results import AttackResult
-from robustparse.attacks.search.white_box.substitutions import NearestWord
-from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox, within_budget
+from robustparse.attacks.search.gradient_substitution import NearestWord
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox, within_budget
 from robustparse.errors import InputError
 
 GOLD = (2, 3, 0, 3)

@@ -18,14 +18,14 @@ def test_resident_memory_over_a_short_run(tmp_path):
     checkpoint = save_checkpoint(trained_parser().float(), tmp_path / "tiny.ckpt")
     command = [sys.executable, str(ROOT / "bench" / "memory.py"), "--checkpoint", str(checkpoint)]
     output = subprocess.run(
-        [*command, "--sentences", "400", "--json"],
+        [*command, "--sentences", "200", "--json"],
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
     figures = json.loads(output.splitlines()[-1])
-    assert figures["sentences"] == list(range(20, 401, 20))
+    assert figures["sentences"] == list(range(10, 201, 10))
     assert len(figures["rss_mib"]) == len(figures["word_forms"]) == 20
     assert figures["word_forms"] == sorted(figures["word_forms"])
     assert abs(figures["growth_second_half_mib"]) < 50

@@ -1,101 +1,47 @@
-"""The studies: names that tell rows apart, what is trained and attacked, sentences drawn."""
+"""The study runner: which commands it runs, what it refuses, and which figures it keeps."""
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+import studies
 import study
+from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample.treebank import sample_treebank
+from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Sentence
-from studies import STUDIES
-from study_figures import qualities, result
-
-HERE = study.Inputs(Path("treebank"), "mlm", "encoder", "vectors.txt")
-
-
-def test_no_two_rows_share_a_file() -> None:
-    kept_in = [result(name, one, *case) for name, one in STUDIES.items() for case in one.cases]
-    assert len(set(kept_in)) == len(kept_in)
-    for one in STUDIES.values():
-        folders = [one.attacked(*case) for case in one.cases]
-        assert len(set(folders)) == len(folders)
-
-
-def test_attacks_of_several_studies_in_one_folder_are_on_the_same_sentences() -> None:
-    drawn: dict[Path, set[float | None]] = {}
-    for one in STUDIES.values():
-        for case in one.cases:
-            drawn.setdefault(one.attacked(*case), set()).add(one.sentences or one.share)
-    assert [folder for folder, shares in drawn.items() if len(shares) > 1] == []
-
-
-def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path) -> None:
-    examples = sample_treebank().test
-    short = Sentence(("No", "."))
-    blocks = [block_of(example.sentence, example.gold) for example in examples[:30]]
-    blocks[1:1] = [block_of(short, DependencyTree((0, 1), ("root", "punct")))] * 30
-    write_treebank(tmp_path / "x-test.conllu", blocks)
-    inputs = study.Inputs(tmp_path, "", "", "")
-    some = study.Study((study.Row("one", "one", home=tmp_path / "runs"),), sentences=20)
-    name, path = study.sentences_of(some, inputs)
-    first = [example.sentence.words for example in read_treebank(path)]
-    assert (name, len(first)) == ("--data", 20)
-    assert min(map(len, first)) >= 5
-    study.sentences_of(some, inputs)
-    assert [example.sentence.words for example in read_treebank(path)] == first
-    _, path = study.sentences_of(replace(some, sentences=500), inputs)
-    assert len(read_treebank(path)) == 30  # there are no more
-
-
-def test_rows_are_trained_by_what_is_there() -> None:
-    for one in STUDIES.values():
-        for row, _ in one.cases:
-            assert all(path.is_file() for path in row.config_files), row.name
-            assert isinstance(row.title, str)
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "lacking"),
-    [
-        ("zheng2020_table2", ["folder", "masked_lm", "encoder"], []),
-        ("zheng2020_table2", ["folder"], ["--masked_lm", "--encoder"]),
-        ("wang2021_filters", ["masked_lm"], ["--folder", "--vectors"]),
-        ("ewt_relations", ["folder"], ["--masked_lm", "--encoder"]),
-        ("universal_french", ["folder"], []),
-        (
-            "jin2020_snli",
-            ["folder", "vectors"],
-            ["--masked_lm", "--encoder", "--similarity", "--word_vectors"],
-        ),
-        ("jin2020_snli_training", ["folder", "vectors"], ["--similarity", "--word_vectors"]),
-        ("mr_defenses", ["folder", "vectors"], ["--word_vectors"]),
-    ],
-)
-def test_what_a_study_needs_is_asked_for_first(
-    name: str, given: list[str], lacking: list[str]
-) -> None:
-    options = dict.fromkeys(("folder", "masked_lm", "encoder", "vectors", "word_vectors"))
-    inputs = study.Inputs(**options | dict.fromkeys(given, "there"))
-    assert study.missing(STUDIES[name], inputs) == lacking
-
+from study import Runner
 
 CLEAN = "ewt_biaffine_minilm"
 
 
 @pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Of the study, where files stand for what they would write."""
-    monkeypatch.setattr(study, "find_split", lambda _, split: tmp_path / f"{split}.conllu")
-    for split in ("train", "dev"):
-        (tmp_path / f"{split}.conllu").write_text(f"a treebank's {split}")
-    found: list[str] = []
+def inputs(tmp_path: Path) -> dict[str, str]:
+    """Files and folders of a machine."""
+    (tmp_path / "corpus").mkdir()
+    for split in ("train", "dev", "test"):
+        (tmp_path / "corpus" / f"x-{split}.conllu").write_text(f"a treebank's {split}")
+    (tmp_path / "vectors.txt").write_text("vectors")
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "encoder" / "weights").write_text("weights")
+    named = dict.fromkeys(("vectors", "word_vectors"), str(tmp_path / "vectors.txt"))
+    models = {"masked_lm": "a-model", "encoder": str(tmp_path / "encoder")}
+    return {"folder": str(tmp_path / "corpus"), **models, **named}
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The commands of the runner, where files stand for what they would write."""
+    ran: list[str] = []
 
     def run(command: list[str]) -> float:
-        found.append(" ".join(command))
+        ran.append(" ".join(command))
         name = "--out" if command[0] == "augment" else "--trainer.default_root_dir"
         path = Path(command[command.index(name) + 1])
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,268 +53,399 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return 1.0
 
     monkeypatch.setattr(study, "run", run)
-    return found
+    return ran
 
 
-@pytest.fixture
-def rows(tmp_path: Path) -> dict[str, study.Row]:
-    """Those of a study by the ends of their names, in a folder of their own."""
-    return named(STUDIES["defenses_minilm"].elsewhere(tmp_path / "runs", None))
+def runner(name: str, tmp_path: Path, inputs: dict[str, str], seed: int | None = None) -> Runner:
+    return Runner(studies.read_study(name, tmp_path / "runs", seed), inputs)
 
 
-def named(one: study.Study) -> dict[str, study.Row]:
-    return {row.name.removeprefix(CLEAN).lstrip("_"): row for row, _ in one.cases[::-1]}
+@pytest.mark.parametrize("name", studies.names())
+def test_a_study_names_configurations_recipes_and_folders_of_its_own(name: str) -> None:
+    one = studies.read_study(name)
+    for system in one.systems.values():
+        assert all(content for content in system.contents())
+    for attack in one.attacks.values():
+        assert attack.certify or attack.content()["search"]
+    if one.attacks:
+        folders = [one.attacked(*row) for row in one.rows if row[1]]
+        assert len(set(folders)) == len(folders)
 
 
-def test_copies_are_made_after_their_parser_and_before_their_row(
-    commands: list[str], rows: dict[str, study.Row]
+def trainings() -> list[Any]:
+    """Systems of all studies whose commands differ in more than values."""
+    kinds = {}
+    for name in studies.names():
+        for system in studies.read_study(name).systems.values():
+            configs = [one if isinstance(one, str) else json.dumps(one) for one in system.configs]
+            if configs:
+                kinds.setdefault((*configs, *system.fit, bool(system.copies)), (name, system.name))
+    return [pytest.param(*one, id="-".join(one)) for one in kinds.values()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "system"), trainings())
+def test_fit_accepts_the_command_of_a_system(
+    name: str, system: str, tmp_path: Path, inputs: dict[str, str], capsys
 ) -> None:
-    study.train(rows["offline_50"], HERE)
+    inputs = {one: inputs.get(one, str(tmp_path / one)) for one in studies.INPUTS}
+    run = runner(name, tmp_path, inputs, seed=1)
+    one = run.study.systems[system]
+    files = [run.study.copies_file(copies, one.seed) for copies in one.copies]
+    with pytest.raises(SystemExit) as end:
+        main([*run.fit_command(one, files), "--print_config"])
+    assert end.value.code == 0, capsys.readouterr().err
+    shown = yaml.safe_load(capsys.readouterr().out)
+    assert shown["model"]["init_args"]["seed"] == one.seed
+
+
+def test_attacks_of_several_studies_in_one_folder_are_the_same() -> None:
+    """On the same sentences, by the same recipe."""
+    made: dict[Path, set[str]] = {}
+    for one in map(studies.read_study, studies.names()):
+        for system, attack, budget in one.rows:
+            if attack is not None:
+                recipe = studies.filled(attack.content(), system.values)
+                what = json.dumps([dict(one.test), recipe], sort_keys=True)
+                made.setdefault(one.attacked(system, attack, budget), set()).add(what)
+    assert [folder for folder, whats in made.items() if len(whats) > 1] == []
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_a_kept_row_belongs_to_the_study_and_says_how_it_was_run(name: str) -> None:
+    one = studies.read_study(name)
+    kept = Runner(one, {}).kept()
+    study.agree(kept)
+    rows = {study.key(Runner(one, {}).row(*row)): row for row in one.rows}
+    for line in kept:
+        assert line["command"].startswith("python bench/study.py ")
+        assert line["processor"]
+        if "printed" in line:
+            continue
+        if "seeds" in line:  # several trainings, of which only means were kept
+            names = [line["system"], *(f"{line['system']}_seed_{n}" for n in line["seeds"][1:])]
+            assert [one.systems[system].seed for system in names] == line["seeds"]
+            continue
+        system, _, _ = rows[study.key(line)]
+        planned = [part if isinstance(part, str) else "own" for part in system.configs]
+        assert (line["configs"], line["training_seed"]) == (planned, system.seed)
+        if line.get("steps") and system.steps:
+            assert line["steps"] <= system.steps  # of the best epoch
+
+
+def test_a_recipe_is_changed_as_the_study_says() -> None:
+    one = studies.read_study("ewt_references")
+    strict = one.attacks["zheng2020_blackbox_strict"].content()
+    assert strict["goal"]["init_args"]["success"] == "strict"
+    references = one.attacks["pwws_references"].content()["constraints"][-1]
+    assert references["class_path"] == study.REFERENCES
+    whole = studies.Attack("wang2021_open").content()["constraints"]
+    some = studies.read_study("wang2021_filters").attacks["wang2021_open_2_filters"].content()
+    assert some["constraints"] == whole[:3]
+    relations = studies.read_study("ewt_relations").attacks["zheng2020_blackbox_copulas"]
+    assert relations.without[0] not in [
+        one["class_path"] for one in relations.content()["constraints"]
+    ]
+
+
+def test_files_of_this_machine_stand_in_recipes(tmp_path: Path, inputs: dict[str, str]) -> None:
+    run = runner("ewt_references", tmp_path, inputs)
+    system, attack = run.study.systems[CLEAN], run.study.attacks["wang2021_open_references"]
+    command = run.attack_command(system, attack, 0.05)
+    text = Path(command[command.index("--attack") + 1]).read_text()
+    recipe = yaml.safe_load(text)
+    assert recipe["search"]["init_args"]["gamma"] == 0.05
+    assert inputs["vectors"] in text
+    assert "bert-base-uncased" not in text
+    judge = f"{tmp_path}/runs/ewt_biaffine_word_character/best.ckpt"
+    assert recipe["constraints"][-1]["init_args"]["checkpoints"] == [judge]
+    assert command[-2:] == ["--checkpoint", f"{tmp_path}/runs/{CLEAN}/best.ckpt"]
+
+
+def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, inputs: dict[str, str]) -> None:
+    examples = sample_treebank().test
+    short = Sentence(("No", "."))
+    blocks = [block_of(example.sentence, example.gold) for example in examples[:30]]
+    blocks[1:1] = [block_of(short, DependencyTree((0, 1), ("root", "punct")))] * 30
+    write_treebank(Path(inputs["folder"]) / "x-test.conllu", blocks)
+    run = runner("universal_french", tmp_path, inputs)
+    run.study = replace(run.study, test={"sentences": 20})
+    (system, *_) = run.study.systems.values()
+    name, path = run.sentences(system)
+    first = [example.sentence.words for example in read_treebank(path)]
+    assert (name, len(first)) == ("--data", 20)
+    assert min(map(len, first)) >= 5
+    run.sentences(system)
+    assert [example.sentence.words for example in read_treebank(path)] == first
+    run.study = replace(run.study, test={"sentences": 500})
+    assert len(read_treebank(run.sentences(system)[1])) == 30  # there are no more
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("zheng2020_table2", {"folder", "masked_lm", "encoder", "vectors"}),
+        ("wang2021_filters", {"folder", "masked_lm", "vectors"}),
+        ("universal_french", {"folder"}),
+        ("jin2020_snli_training", {"folder", "vectors", "word_vectors", "similarity"}),
+        ("mr_defenses", {"folder", "vectors", "word_vectors"}),
+        ("huang2021", {"forms", "perturbed"}),
+    ],
+)
+def test_a_study_says_which_files_it_needs(
+    name: str, needs: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = studies.read_study(name)
+    assert set(one.needs(one.rows)) == needs
+    monkeypatch.setattr("sys.argv", ["study.py", name])
+    with pytest.raises(SystemExit):
+        study.main()
+    told = capsys.readouterr().err
+    assert all(f"--{one}" in told for one in needs)
+
+
+def test_copies_are_made_after_their_parser_and_before_their_system(
+    commands: list[str], tmp_path: Path, inputs: dict[str, str]
+) -> None:
+    run = runner("defenses_minilm", tmp_path, inputs)
+    half, whole = (run.study.systems[f"{CLEAN}_offline_{share}"] for share in (50, 100))
+    run.train(half)
     clean, copies, offline = commands
     assert clean.startswith("fit")
-    assert f"{CLEAN}.yaml" in clean
+    assert f"encoder.init_args.model {inputs['encoder']}" in clean
     assert copies.startswith("augment")
     assert f"{CLEAN}/best.ckpt" in copies
     assert "recipes/zheng2020_blackbox.yaml" in copies
+    assert "ranking random --fraction 1.0" in copies
     assert "--trainer.max_steps 1024 " in offline
     assert f"{CLEAN}/copies_100.conllu" in offline
-    assert "--data.init_args.augmented_fraction 0.5 " in offline
-    study.train(rows["offline_50"], HERE)  # nothing is left to do
+    assert "--data.init_args.augmentation.fraction 0.5 " in offline
+    run.train(half)  # nothing is left to do
     assert len(commands) == 3
-    study.train(rows["offline_100"], HERE)  # `augment` sees for itself that it is done
+    run.train(whole)  # `augment` sees for itself that it is done
     assert [command.split()[0] for command in commands[3:]] == ["augment", "fit"]
 
 
-def test_a_defense_is_trained_from_its_clean_parser_in_the_same_time(
-    commands: list[str], rows: dict[str, study.Row]
+def test_a_defense_continues_from_its_clean_parser_in_the_same_time(
+    commands: list[str], tmp_path: Path, inputs: dict[str, str]
 ) -> None:
-    study.train(rows[""], HERE)
-    study.train(rows["pgd"], HERE)
-    _, pgd = commands
-    assert f"{CLEAN}_finetuning.yaml" in pgd
-    assert "configs/defense/pgd.yaml" in pgd
-    assert "--trainer.max_steps 301 " in pgd  # 1,024 clean steps at 3.4 each
-    assert "init_args.seed" not in pgd
+    run = runner("defenses_minilm", tmp_path, inputs)
+    pgd = run.study.systems[f"{CLEAN}_pgd"]
+    with pytest.raises(SystemExit, match=f"continues from .*{CLEAN}/best.ckpt"):
+        run.train(pgd)
+    assert commands == []
+    run.train(run.study.systems[CLEAN])
+    run.train(pgd)
+    _, command = commands
+    assert f"{CLEAN}_finetuning.yaml" in command
+    assert "configs/defense/pgd.yaml" in command
+    assert f"init_from {tmp_path}/runs/{CLEAN}/best.ckpt" in command
+    assert "--trainer.max_steps 301 " in command  # 1,024 clean steps at 3.4 each
+    assert "init_args.seed" not in command
 
 
-def test_a_second_seed_is_the_models_the_datas_and_the_adversarys(
-    commands: list[str], rows: dict[str, study.Row]
+def test_another_seed_is_the_models_the_datas_and_the_adversarys(
+    commands: list[str], tmp_path: Path, inputs: dict[str, str]
 ) -> None:
-    study.train(rows[""], HERE)
-    study.train(replace(rows["pgd"], name="again", seed=2), HERE)
-    words = commands[1].split()
-    seeds = [f"--{part}.init_args.seed" for part in ("model", "data")]
-    assert [words[words.index(seed) + 1] for seed in seeds] == ["2", "2"]
-    (callback,) = yaml.safe_load(Path(words[4]).read_text())["trainer"]["callbacks+"]
-    assert callback["class_path"].endswith("PGD")
-    assert callback["init_args"]["seed"] == 2
-
-
-@pytest.mark.parametrize("changed", ["steps", "seed", "configs", "start", "copies", "used", "dev"])
-def test_a_row_trained_in_another_way_is_refused(
-    changed: str,
-    commands: list[str],
-    rows: dict[str, study.Row],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    row = rows["offline_50"]
-    study.train(row, HERE)
-    study.train(row, HERE)
-    assert sum(command.startswith("fit") for command in commands) == 2
-    if changed == "start":
-        (row.home / CLEAN / "best.ckpt").write_text("others")
-    elif changed == "dev":
-        (tmp_path / "dev.conllu").write_text("another treebank")
-    elif changed == "copies":
-        row.copies.path.write_text("others")
-        monkeypatch.setattr(study, "run", lambda command: 1.0)
-    else:
-        other = {"steps": 9, "seed": 3, "configs": row.configs[:1]}.get(changed)
-        part = {"copies": replace(row.copies, used=0.1)} if other is None else {changed: other}
-        row = replace(row, **part)
-    with pytest.raises(SystemExit, match="move it away"):
-        study.train(row, HERE)
-
-
-def test_a_row_that_does_not_say_its_treebank_and_encoder_is_taken(
-    commands: list[str], rows: dict[str, study.Row]
-) -> None:
-    study.train(rows[""], HERE)
-    with pytest.raises(SystemExit, match="move it away"):
-        study.train(rows[""], replace(HERE, encoder="another"))
-    done = rows[""].folder / "finished.json"
-    content = json.loads(done.read_text())
-    del content["training"]["treebank"], content["training"]["encoder"]
-    done.write_text(json.dumps(content))
-    study.train(rows[""], HERE)
-    del content["training"]["copies"]  # which all rows say
-    done.write_text(json.dumps(content))
-    with pytest.raises(SystemExit, match="move it away"):
-        study.train(rows[""], HERE)
-    assert len(commands) == 1
-
-
-def test_another_seed_is_every_rows_in_a_folder_of_its_own(
-    commands: list[str], tmp_path: Path
-) -> None:
-    shipped = STUDIES["defenses_minilm"]
-    home = tmp_path / "elsewhere"
-    other = shipped.elsewhere(home, 3)
-    moved = named(other)
-    study.train(moved[""], HERE)
-    study.train(moved["fgm"], HERE)
-    study.train(moved["offline_50_seed_2"], HERE)
-    clean, fgm, _, offline = (command.split() for command in commands)
-    for words, seed in ((clean, "3"), (fgm, "3"), (offline, "5")):
+    run = runner("defenses_minilm", tmp_path, inputs, seed=3)
+    run.train(run.study.systems[CLEAN])
+    run.train(run.study.systems[f"{CLEAN}_pgd"])
+    run.train(run.study.systems[f"{CLEAN}_offline_50_seed_2"])
+    clean, pgd, _, offline = (command.split() for command in commands)
+    for words, seed in ((clean, "3"), (pgd, "3"), (offline, "5")):
         for part in ("model", "data"):
             assert words[words.index(f"--{part}.init_args.seed") + 1] == seed
-    for words in (fgm, offline):
-        assert words[words.index("--model.init_args.init_from") + 1] == f"{home}/{CLEAN}/best.ckpt"
-    assert "init_from" not in " ".join(clean)
-    assert moved["offline_50_seed_2"].title.endswith(", seed 5")
-    assert moved["offline_50_seed_2"].copies.of == moved[""]
-    row = study.Row("ewt_biaffine_early_stopping", "its adversary in one file").elsewhere(home, 3)
-    (own,) = study.configs(row, HERE)
-    assert yaml.safe_load(own.read_text())["trainer"]["callbacks"][0]["init_args"]["seed"] == 3
-    places = [result("a study", one, *one.cases[0]) for one in (shipped, other)]
-    assert places[0].parent == study.ROOT / "bench" / "results"
-    assert places[1].parent == home / "results"
-    assert other.attacked(*other.cases[0]).is_relative_to(home)
-
-
-def test_a_row_needs_the_parser_that_it_continues_from(
-    commands: list[str], rows: dict[str, study.Row]
-) -> None:
-    with pytest.raises(
-        SystemExit, match=f"pgd continues from .*{CLEAN}/best.ckpt, which is not there"
-    ):
-        study.train(rows["pgd"], HERE)
-    assert commands == []
+    configs = [word for before, word in itertools.pairwise(pgd) if before == "--config"]
+    (callback,) = yaml.safe_load(Path(configs[-1]).read_text())["trainer"]["callbacks+"]
+    assert callback["class_path"].endswith("PGD")
+    assert callback["init_args"]["seed"] == 3
+    assert run.study.systems[f"{CLEAN}_offline_50_seed_2"].title.endswith(", seed 5")
+    assert run.study.results == tmp_path / "runs" / "results" / "defenses_minilm.jsonl"
 
 
 def test_another_seed_needs_a_folder(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["study.py", "--study", "wang2021", "--seed", "3", "--table"])
+    monkeypatch.setattr("sys.argv", ["study.py", "wang2021", "--seed", "3", "--table"])
     with pytest.raises(SystemExit):
         study.main()
     assert "--home FOLDER" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("elsewhere", [True, False])
-def test_the_table_is_of_the_results_of_its_folder(
-    elsewhere: bool,
+@pytest.mark.parametrize(
+    "changed", ["steps", "seed", "configs", "start", "copies", "used", "dev", "encoder", "fit"]
+)
+def test_a_system_trained_in_another_way_is_refused(
+    changed: str,
+    commands: list[str],
     tmp_path: Path,
+    inputs: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    place = ["--home", str(tmp_path)] if elsewhere else []
-    monkeypatch.setattr("sys.argv", ["study.py", "--study", "zheng2020_table1", "--table", *place])
-    study.main()
-    kept = list(STUDIES["zheng2020_table1"].results.glob("zheng2020_table1_*.json"))
-    figures = 0 if elsewhere else len(kept)
-    lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("|") for line in lines) == 2 + figures
+    run = runner("defenses_minilm", tmp_path, inputs)
+    system = run.study.systems[f"{CLEAN}_offline_50"]
+    run.train(system)
+    run.train(system)
+    assert sum(command.startswith("fit") for command in commands) == 2
+    if changed == "start":
+        (run.study.home / CLEAN / "best.ckpt").write_text("others")
+    elif changed == "dev":
+        (Path(inputs["folder"]) / "x-dev.conllu").write_text("another treebank")
+    elif changed == "encoder":
+        (Path(inputs["encoder"]) / "weights").write_text("others")
+    elif changed == "copies":
+        run.study.copies_file(system.copies[0], None).write_text("others")
+    else:
+        others: dict[str, Any] = {"steps": 9, "seed": 3, "configs": system.configs[:1]}
+        others |= {"fit": {}, "copies": ({**system.copies[0], "used": 0.1},)}
+        name = "copies" if changed == "used" else changed
+        system = replace(system, **{name: others[name]})
+    with pytest.raises(SystemExit, match="move it away"):
+        run.train(system)
+
+
+def test_members_train_and_are_attacked_together(
+    commands: list[str], tmp_path: Path, inputs: dict[str, str]
+) -> None:
+    run = runner("wang2021", tmp_path, inputs)
+    system = run.study.systems["ewt_stack_pointer_embeddings"]
+    run.train(system)
+    assert [command.split()[0] for command in commands] == ["fit"] * 3
+    command = run.attack_command(system, run.study.attacks["wang2021_open"])
+    assert command[command.index("--checkpoint") + 1 :] == [
+        f"{tmp_path}/runs/{name}/best.ckpt" for name in system.members
+    ]
+
+
+def test_utterances_are_copied_by_operations(
+    commands: list[str], tmp_path: Path, inputs: dict[str, str]
+) -> None:
+    """Once before training, each operation with a seed of its own, or in every epoch."""
+    corpus = tmp_path / "raw" / "jobs"
+    corpus.mkdir(parents=True)
+    (corpus / "train.tsv").write_text("jobs\tjob ( ANS )\n")
+    inputs |= {"raw": str(tmp_path / "raw"), "forms": str(tmp_path / "raw"), "parser": "p.ckpt"}
+    run = runner("huang2021_training", tmp_path, inputs)
+    run.train(run.study.systems["jobs_coarse2fine_mda"])
+    *copies, fit = commands
+    assert [one.split("--seed ")[1].split()[0] for one in copies] == [*"012345"]
+    assert all("--fraction 0.2 " in one for one in copies)
+    assert inputs["vectors"] in copies[3]
+    assert fit.count("copies_") == 6
+    assert "--data.init_args.augmentation.vocabulary merged" in fit
+    run.train(run.study.systems["jobs_coarse2fine_mda_online_seed_2"])
+    words = commands[-1].split()
+    configs = [word for before, word in itertools.pairwise(words) if before == "--config"]
+    content = yaml.safe_load(Path(configs[-1]).read_text())
+    callbacks = content["trainer"]["callbacks+"]
+    assert [one["init_args"]["seed"] for one in callbacks] == [200, 201, 202, 203, 204, 205]
+
+
+def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
+    tmp_path: Path, inputs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sets" / "geo").mkdir(parents=True)
+    inputs |= {"forms": str(tmp_path / "forms"), "perturbed": str(tmp_path / "sets")}
+    run = runner("huang2021", tmp_path, inputs)
+
+    def scored(command: list[str]) -> float:
+        assert command[command.index("--perturbed") + 1] == str(tmp_path / "sets" / "geo")
+        out = Path(command[-1])
+        out.mkdir(parents=True)
+        macro = {"rows": 2, "perturbation_accuracy": 50.0, "robust_accuracy": 60.0}
+        scores = {"exact_match": 90.0, "tranx_match": None, "perturbed_files": {"macro": macro}}
+        (out / "scores.json").write_text(json.dumps(scores))
+        return 1.0
+
+    monkeypatch.setattr(study, "run", scored)
+    monkeypatch.setattr(run, "trained", lambda system: {"steps": 7})
+    figures = run.evaluate(run.study.systems["geo_tranx"])
+    assert figures["scores"]["exact_match"] == 90.0
+    assert "tranx_match" not in figures["scores"]
+    assert figures["scores"]["macro"]["robust"] == 60.0
+
+
+def test_a_row_rests_on_its_parsers_and_its_recipe(
+    commands: list[str], tmp_path: Path, inputs: dict[str, str]
+) -> None:
+    """Whatever its budget and wherever files lie, but not with another model or start."""
+    run = runner("defenses_minilm", tmp_path, inputs)
+    system, attack = run.study.systems[f"{CLEAN}_offline_50"], run.study.attacks["pwws"]
+    before = run.row(system, attack, None)["origin"]
+    assert set(before) == {"the recipe pwws"}
+    run.train(system)
+    (run.study.folder(system) / system.checkpoint).write_text("trained")
+    made = run.study.copies_file(system.copies[0], None).with_suffix(".attack")
+    made.mkdir()
+    (made / "run.json").write_text(json.dumps({"sha256": {"checkpoint": ["its parser's"]}}))
+    origin = run.row(system, attack, None)["origin"]
+    assert set(origin) - set(before) == {
+        f"the parser {system.name}/{system.checkpoint}",
+        f"the parser {CLEAN}/best.ckpt",
+        f"the copies {CLEAN}/copies_100.conllu",
+    }
+    assert origin[f"the parser {CLEAN}/best.ckpt"] == "its parser's"
+    zheng = run.study.attacks["zheng2020_blackbox"]
+    first = run.row(system, zheng, 0.05)["origin"]["the recipe zheng2020_blackbox"]
+    assert first == run.row(system, zheng, 0.15)["origin"]["the recipe zheng2020_blackbox"]
+    run.inputs = {**inputs, "masked_lm": "another"}
+    assert first != run.row(system, zheng, 0.05)["origin"]["the recipe zheng2020_blackbox"]
+
+
+def test_a_row_on_another_parser_of_the_same_name_is_refused(
+    commands: list[str], tmp_path: Path, inputs: dict[str, str]
+) -> None:
+    run = runner("universal_french", tmp_path, inputs)
+    clean, control, _ = run.study.rows
+    for system, _, _ in (clean, control):
+        run.study.folder(system).mkdir(parents=True)
+        (run.study.folder(system) / system.checkpoint).write_text(system.name)
+    run.keep({**run.row(*control), "processor": "", "counts": {}})
+    (run.study.folder(clean[0]) / clean[0].checkpoint).write_text("trained anew")
+    with pytest.raises(SystemExit, match=f"{clean[0].name}/best.ckpt"):
+        run.measure(["test"], [clean], "")
+    assert commands == []
+
+
+def test_a_line_is_kept_once_in_the_order_of_the_study(
+    tmp_path: Path, inputs: dict[str, str]
+) -> None:
+    run = runner("huang2021_training", tmp_path, inputs)
+    names = ["jobs_tranx", "jobs_seq2seq_seed_1", "jobs_seq2seq"]
+    run.study.results.parent.mkdir(parents=True)
+    run.study.results.write_text(json.dumps({"system": "jobs_seq2seq", "seeds": [0, 1]}) + "\n")
+    for steps in (1, 2):
+        for name in names:
+            run.keep({"system": name, "steps": steps})
+    assert [(one["system"], one["steps"]) for one in run.kept()] == [
+        (name, 2) for name in ("jobs_seq2seq", "jobs_seq2seq_seed_1", "jobs_tranx")
+    ]
+
+
+def test_an_unknown_name_in_a_study_is_named(tmp_path: Path, monkeypatch) -> None:
+    content = (
+        "task: dependency\ntest: {share: 1.0}\nsystems:\n  one: {title: one, members: [two]}\n"
+    )
+    (tmp_path / "mine.yaml").write_text(content)
+    monkeypatch.setattr(studies, "STUDIES", tmp_path)
+    with pytest.raises(InputError) as raised:
+        studies.read_study("mine")
+    assert raised.value.key == "one"
 
 
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("perplexity", "word_similarity", "sentence_similarity"))
-    assert qualities(tmp_path) == nothing
+    assert study.qualities(tmp_path) == nothing
     near = {"changed": {"mean": 0.8}, "success": {"mean": 0.7}}
     (tmp_path / "quality.json").write_text(json.dumps({"word_similarity": near}))
-    assert qualities(tmp_path) == {**nothing, "word_similarity": {"mean": 0.8}}
+    assert study.qualities(tmp_path) == {**nothing, "word_similarity": {"mean": 0.8}}
 
 
-def test_a_row_of_several_members_trains_and_attacks_these(
-    commands: list[str], tmp_path: Path
-) -> None:
-    moved = STUDIES["wang2021"].elsewhere(tmp_path / "runs", None)
-    inputs = replace(HERE, word_vectors=str(tmp_path / "train.conllu"))
-    row = next(row for row in moved.rows if row.name == "ewt_stack_pointer_embeddings")
-    study.train(row, inputs)
-    assert [command.split()[0] for command in commands] == ["fit"] * 3
-    assert not row.folder.exists()
-    command = study.attack_command(row, inputs)
-    places = command[command.index("--checkpoint") + 1 :]
-    assert places == [f"{one.home}/{one.name}/best.ckpt" for one in row.members]
-    assert {one.home for one in row.members} == {tmp_path / "runs"}
-
-
-def test_vectors_are_capped_and_candidates_seen_in_training(
-    commands: list[str], tmp_path: Path
-) -> None:
-    moved = STUDIES["wang2021"].elsewhere(tmp_path / "runs", None)
-    inputs = replace(HERE, word_vectors=str(tmp_path / "train.conllu"))
-    capped = next(row for row in moved.rows if row.max_vectors)
-    study.train(capped, inputs)
-    assert f"encoder.init_args.max_vectors {capped.max_vectors}" in commands[0]
-    with pytest.raises(SystemExit, match="move it away"):
-        study.train(replace(capped, max_vectors=9), inputs)
-    seen = next(row for row in moved.rows if row.seen)
-    command = study.attack_command(seen, inputs)
-    recipe = yaml.safe_load(Path(command[command.index("--attack") + 1]).read_text())
-    assert recipe["constraints"][-1] == {"class_path": "robustparse.attacks.SeenInTraining"}
-    assert seen.attack == "wang2021_open_seen"
-
-
-def test_a_row_rests_on_its_parsers_and_its_recipe(
-    commands: list[str], rows: dict[str, study.Row], tmp_path: Path
-) -> None:
-    """Whatever its budget and wherever files lie, but not with another model or start."""
-    row = replace(rows["offline_50"], references=("judge",), recipe="zheng2020_blackbox")
-    (row.home / "judge").mkdir(parents=True)
-    (row.home / "judge" / "best.ckpt").write_text("judge")
-    before = study.planned(row, 0.15, HERE)["origin"]
-    assert set(before) == {f"the recipe {row.attack}", "the parser judge/best.ckpt"}
-    study.train(row, HERE)
-    (row.folder / row.checkpoint).write_text("trained")
-    made = row.copies.path.with_suffix(".attack")
-    made.mkdir()
-    (made / "run.json").write_text(json.dumps({"sha256": {"checkpoint": ["its parser's"]}}))
-    origin = study.planned(row, 0.15, HERE)["origin"]
-    assert set(origin) - set(before) == {
-        f"the parser {row.name}/{row.checkpoint}",
-        f"the parser {CLEAN}/best.ckpt",
-        f"the copies {CLEAN}/copies_100.conllu",
+def test_copulas_are_counted_by_class_of_tag() -> None:
+    gold = {"labels": ["cop", "aux:pass", "obj"]}
+    line = {"edited": [0, 1, 2], "edited_tags": ["VBZ", "VBD", "NN"], "gold": gold}
+    assert study.copulas([line]) == {
+        "all": {"changed": 3, "copulas": 2},
+        "VB": {"changed": 2, "copulas": 2},
+        "NN": {"changed": 1, "copulas": 0},
     }
-    assert before.items() <= origin.items()
-    assert origin[f"the parser {CLEAN}/best.ckpt"] == "its parser's"
-    (row.home / CLEAN / "best.ckpt").write_text("trained anew")
-    assert study.planned(row, 0.05, HERE)["origin"] == origin
-    moved = replace(row, references=())
-    (tmp_path / "mlm").mkdir()
-    (tmp_path / "mlm" / "weights").write_text("of a model")
-    other = study.planned(moved, 0.15, replace(HERE, masked_lm=str(tmp_path / "mlm")))["origin"]
-    assert other[f"the recipe {moved.attack}"] != origin[f"the recipe {row.attack}"]
-
-
-def test_a_study_refuses_a_row_before_it_is_attacked(
-    commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its start was trained anew after another row had been measured."""
-    home = tmp_path / "runs"
-    one = STUDIES["universal_french"].elsewhere(home, None)
-    clean, control, _ = one.rows
-    for row in (clean, control):
-        row.folder.mkdir(parents=True)
-        (row.folder / row.checkpoint).write_text(row.name)
-    kept_at = result("universal_french", one, control, 0.15)
-    kept_at.parent.mkdir()
-    figures = study.planned(control, 0.15, HERE)
-    kept_at.write_text(json.dumps(figures))
-    (clean.folder / clean.checkpoint).write_text("trained anew")
-    words = f"--study universal_french --folder x --home {home} --steps attack --rows {clean.name}"
-    monkeypatch.setattr("sys.argv", ["study.py", *words.split()])
-    with pytest.raises(SystemExit, match=f"{clean.name}/best.ckpt"):
-        study.main()
-    assert commands == []
-
-
-def test_copies_of_the_recipes_own_ranking(commands: list[str], tmp_path: Path) -> None:
-    moved = STUDIES["wang2021_copies"].elsewhere(tmp_path / "runs", None)
-    study.train(next(row for row in moved.rows if row.copies), HERE)
-    (augment,) = (command for command in commands if command.startswith("augment"))
-    assert "ranking" not in augment
-    assert "--fraction 0.25 --keep changed " in augment
-    assert commands[-1].endswith("--data.init_args.vocabulary_of merged --ckpt_path last")

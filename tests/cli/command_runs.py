@@ -19,7 +19,7 @@ from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Search, Searching
 from robustparse.cli.main import main
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation.attack_sums import AttackSums
 from sample_runs import RECIPE, save_checkpoint, trained_parser
 
 ROOM = "robustparse.attacks"
@@ -144,8 +144,8 @@ def stop_after(count: int, calls: list[int], monkeypatch: pytest.MonkeyPatch) ->
     """
 
     @contextmanager
-    def progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
-        def update(tally: Tally) -> None:
+    def progress(total: int, name: str) -> Iterator[Callable[[AttackSums], None]]:
+        def update(tally: AttackSums) -> None:
             calls.append(tally.sums["sentences"])
             if len(calls) == count:
                 raise KeyboardInterrupt

@@ -9,24 +9,36 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 # It pickles what a process gets, as "spawn" does.
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
     [
-        "robustparse.cli.lightning",
+        "robustparse.cli.fit",
         "robustparse.cli.attack",
         "robustparse.cli.augment",
         "robustparse.models.dependency.biaffine",
         "robustparse.data.sample.treebank",
         "torch.distributed.run",
         "pytest",
+        "warm",
     ]
 )
+
+
+def fork_context() -> ForkServerContext:
+    """The processes of this context are forks of one that has run a command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)  # for `warm`
+        forkserver.ensure_running()
+    return _FORKS
 
 
 class Forked:
@@ -39,9 +51,10 @@ class Forked:
     """
 
     def __init__(self, work: Callable[..., None], *arguments: Any, **environment: str) -> None:
-        self._ended, end = FORKS.Pipe(duplex=False)
+        context = fork_context()
+        self._ended, end = context.Pipe(duplex=False)
         given = (end, Path.cwd(), work, arguments, {**os.environ, **environment})
-        self._process = FORKS.Process(target=_call, args=given)
+        self._process = context.Process(target=_call, args=given)
         self._process.start()
         end.close()  # so that the other end is closed when the process and all its own have ended
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from robustparse.api import attack_run
 from robustparse.cli.main import main
-from robustparse.evaluation.attack_run import ranks, shards
-from robustparse.evaluation.attack_run.shards import Lines
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation import attack_processes
+from robustparse.evaluation.attack_processes import Records
+from robustparse.evaluation.attack_sums import AttackSums
 
 
 def run(gate: Path, at: int, options: Sequence[str]) -> None:
@@ -34,11 +34,11 @@ def run(gate: Path, at: int, options: Sequence[str]) -> None:
             time.sleep(0.02)
 
     @contextmanager
-    def progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
+    def progress(total: int, name: str) -> Iterator[Callable[[AttackSums], None]]:
         yield lambda tally: hold(tally.sums["sentences"])
 
-    def lines(*arguments: Any) -> Lines:
-        attacked, finished = shards.attacked_lines(*arguments), 0
+    def lines(*arguments: Any) -> Records:
+        attacked, finished = attack_processes.attacked_records(*arguments), 0
         while True:
             try:
                 line = next(attacked)
@@ -48,9 +48,9 @@ def run(gate: Path, at: int, options: Sequence[str]) -> None:
             finished += 1
             hold(finished)
 
-    ranks.get_context = lambda _: multiprocessing.get_context("fork")
+    attack_processes.get_context = lambda _: multiprocessing.get_context("fork")
     if "RANK" in os.environ:
-        attack_run.attacked_lines = lines
+        attack_run.attacked_records = lines
     else:
         attack_run.attack_progress = progress
     main(options)

@@ -13,11 +13,12 @@ from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.lines import each_line
-from robustparse.evaluation.tally import Tally, result_lines
+from robustparse.evaluation.attack_processes import attacked_records
+from robustparse.evaluation.attack_sums import AttackSums
+from robustparse.evaluation.records import read_records
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim, Precision
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from sample_runs import SPEED, sentences
 
 
@@ -34,23 +35,23 @@ def expected_lines(
     attack.seed = seed
     data = read_treebank(made / "test.conllu")
     victim = ModelVictim([load(made / "tiny.ckpt")], precision)
-    lines = result_lines(DependencyTask(), attack, victim, data)
+    lines = attacked_records(DEPENDENCY, attack, victim, data)
     return sorted(lines, key=lambda line: line["id"])
 
 
 def test_precision_is_the_victims(made, tmp_path):
     main(attack_arguments(made, tmp_path / "out", "--precision", "bf16-mixed"))
     expected = expected_lines(made, 0, "bf16-mixed")
-    assert list(each_line(tmp_path / "out" / "examples.jsonl")) == expected
+    assert list(read_records(tmp_path / "out" / "examples.jsonl")) == expected
     assert json.loads((tmp_path / "out" / "run.json").read_text())["precision"] == "bf16-mixed"
 
 
 def test_files_and_table_are_those_of_the_attack_run_by_itself(made, tmp_path, capsys):
     main(attack_arguments(made, tmp_path / "out", "--seed", 5))
-    lines = list(each_line(tmp_path / "out" / "examples.jsonl"))
+    lines = list(read_records(tmp_path / "out" / "examples.jsonl"))
     assert lines == expected_lines(made, 5)
     assert any(line["success"] for line in lines)
-    found, tally = summary(tmp_path / "out"), Tally(DependencyTask())
+    found, tally = summary(tmp_path / "out"), AttackSums(DEPENDENCY)
     for line in lines:
         tally.add(line)
     for key, value in tally.scores().items():
@@ -85,7 +86,7 @@ def test_its_scores_are_those_of_evaluate(made, tmp_path):
 def test_options_over_the_recipe(made, tmp_path):
     options = ["--limit", 7, "--attack.search.init_args.gamma", 0.4]
     main(attack_arguments(made, tmp_path, *options))
-    assert list(each_line(tmp_path / "examples.jsonl")) == expected_lines(made, 0, gamma=0.4)[:7]
+    assert list(read_records(tmp_path / "examples.jsonl")) == expected_lines(made, 0, gamma=0.4)[:7]
     assert summary(tmp_path)["n_sentences"] == 7
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["settings"]["init_args"]["search"]["init_args"]["gamma"] == 0.4
@@ -103,7 +104,7 @@ def test_the_seed_is_the_recipes_unless_given(made, tmp_path):
     ):
         out = tmp_path / name
         main(attack_arguments(made, out, *options))
-        assert list(each_line(out / "examples.jsonl")) == expected_lines(made, seed)
+        assert list(read_records(out / "examples.jsonl")) == expected_lines(made, seed)
         run = json.loads((out / "run.json").read_text())
         assert summary(out)["seed"] == run["seed"] == run["settings"]["init_args"]["seed"] == seed
 
@@ -117,7 +118,7 @@ def test_everything_in_one_configuration_file(made, tmp_path):
     main(["attack", "--config", str(tmp_path / "all.yaml")])
     found = summary(tmp_path / "out")
     assert (found["attack"], found["n_sentences"], found["seed"]) == ("zheng2020", 3, 1)
-    tokens = [line["tokens"] for line in each_line(tmp_path / "out" / "examples.jsonl")]
+    tokens = [line["tokens"] for line in read_records(tmp_path / "out" / "examples.jsonl")]
     # The seed is that of the sample's grammar too.
     assert tokens != [list(example.sentence.words) for example in sentences(3, "test")]
 

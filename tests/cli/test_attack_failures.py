@@ -12,7 +12,7 @@ from command_runs import RECIPE, ROOM, attack_by, constrained, mistake
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints import grammar as grammar_module
 from robustparse.cli.main import main
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 
 CHECKER = """\
 #!{python}
@@ -61,7 +61,7 @@ def test_a_checker_that_dies_or_hangs_midway(made, tmp_path, capsys, monkeypatch
         error = mistake(capsys, *fails)
     assert says in error
     assert "run again" in error
-    finished = list(each_line(tmp_path / "out" / "examples.jsonl"))
+    finished = list(read_records(tmp_path / "out" / "examples.jsonl"))
     assert 0 < len(finished) < 12
     assert not (tmp_path / "out" / "summary.json").exists()
     main(fails)  # the checker is well again
@@ -89,7 +89,7 @@ def test_a_candidate_model_that_fails_is_named_and_the_outcome_kept(made, tmp_pa
         patch.setattr(TrainingWords, "propose", failing)
         with pytest.raises(RuntimeError, match=r"TrainingWords failed \(MemoryError: out"):
             main(recipe)
-    finished = list(each_line(tmp_path / "out" / "examples.jsonl"))
+    finished = list(read_records(tmp_path / "out" / "examples.jsonl"))
     assert 0 < len(finished) < 12
     main(recipe)
-    assert len(list(each_line(tmp_path / "out" / "examples.jsonl"))) == 12
+    assert len(list(read_records(tmp_path / "out" / "examples.jsonl"))) == 12

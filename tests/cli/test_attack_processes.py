@@ -19,14 +19,13 @@ from command_runs import (
     mistake,
     ranks,
 )
-from forks import FORKS, Forked
+from forks import Forked, fork_context
 
 from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_run.ranks import Rank
-from robustparse.evaluation.attack_run.shards import shard
-from robustparse.evaluation.lines import each_line, held_lines
+from robustparse.evaluation.attack_processes import Rank, shard
+from robustparse.evaluation.records import all_records, read_records
 from robustparse.files import locked
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
 
@@ -66,7 +65,7 @@ def same(out: Path, made: Path) -> None:
 def until_lines(out: Path, count: int, *processes: Forked) -> None:
     """Wait until N sentences are finished."""
     end = time.monotonic() + LONGEST
-    while len(list(held_lines(out))) < count:
+    while len(list(all_records(out))) < count:
         for process in processes:
             assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < end
@@ -91,13 +90,14 @@ def by_one_and_by_two(made: Path, folder: Path, recipe: str) -> list[dict[str, A
     for name in FILES:
         one, other = ((folder / run / name).read_bytes() for run in "12")
         assert one == other, name
-    return list(each_line(folder / "2" / "examples.jsonl"))
+    return list(read_records(folder / "2" / "examples.jsonl"))
 
 
 @pytest.fixture
 def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes that ``--devices`` starts are forks of one that has imported everything."""
-    monkeypatch.setattr("robustparse.evaluation.attack_run.ranks.get_context", lambda _: FORKS)
+    context = fork_context()
+    monkeypatch.setattr("robustparse.evaluation.attack_processes.get_context", lambda _: context)
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_killed_again_and_again_and_resumed_by_any_number(made, tmp_path):
         process.kill()
         process.communicate(timeout=LONGEST)  # its workers too, which share its pipes
         assert not (out / "summary.json").exists()
-        found = [line["id"] for line in held_lines(out)]
+        found = [stored.record["id"] for stored in all_records(out)]
         assert len(set(found)) == len(found) >= kept  # the others finish their sentence
         kept = len(found)
     main(arguments(made, out, "--devices", 1))
@@ -193,7 +193,7 @@ def test_ranks_of_a_launcher_write_what_one_process_writes(made, tmp_path):
         process.kill()
         process.communicate()
     assert not (out / "summary.json").exists()
-    assert len(list(held_lines(out))) == 6
+    assert len(list(all_records(out))) == 6
     processes = ranks(arguments(made, out), 3)
     outputs = [(one.communicate(timeout=LONGEST), one) for one in processes]
     assert [process.returncode for _, process in outputs] == [0, 0, 0], outputs

@@ -13,7 +13,7 @@ from robustparse import trust
 from robustparse.api.sources import NamedVictim
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from sample_runs import sentences, write_sample
 
 MODULE = "somebody_elses"
@@ -85,7 +85,7 @@ def test_it_is_attacked_as_its_checkpoint(
     checkpoint = ["--checkpoint", str(made / "tiny.ckpt"), "--out", "own"]
     main(["attack", "--attack", str(made / "words.yaml"), *data, *checkpoint])
     found, own = (
-        [{**line, "unseen": None} for line in each_line(Path(folder, "examples.jsonl"))]
+        [{**line, "unseen": None} for line in read_records(Path(folder, "examples.jsonl"))]
         for folder in ("out", "own")
     )
     assert found == own
@@ -108,12 +108,12 @@ def test_it_dies_midway_and_the_same_command_resumes(
     error = mistake(capsys, *dies)
     assert "Parser failed: ConnectionError: no route to host" in error
     assert "run again; an attack with a folder resumes there" in error
-    finished = list(each_line(Path("out/examples.jsonl")))
+    finished = list(read_records(Path("out/examples.jsonl")))
     assert 0 < len(finished) < 12
     main(dies)
     main(arguments(made, "attack", "--out", "whole"))
-    lines = list(each_line(Path("out/examples.jsonl")))
-    assert lines == list(each_line(Path("whole/examples.jsonl")))
+    lines = list(read_records(Path("out/examples.jsonl")))
+    assert lines == list(read_records(Path("whole/examples.jsonl")))
     assert all(line in lines for line in finished)
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 from command_runs import RECIPE, checkpoint, mistake, ranks, stop_after, table
-from forks import FORKS
+from forks import fork_context
 from tiny_runs import fit, write_config
 
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.fractions import draw_fraction
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from sample_runs import SPEED, sentences, write_sample
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -38,7 +38,7 @@ def arguments(made: Path, out: Path, *more: object) -> list[str]:
 
 
 def summary(path: Path) -> dict:
-    return json.loads(path.with_suffix(".json").read_text())
+    return json.loads(path.with_name(f"{path.name}.summary.json").read_text())
 
 
 def words_of(path: Path) -> list[tuple[str, ...]]:
@@ -54,7 +54,7 @@ def test_copies_are_those_of_the_attack_with_gold_trees(made, tmp_path, capsys):
     captured = capsys.readouterr()
     assert table(captured.out) == shown
     assert path.read_bytes() == (tmp_path / "attacked" / "adversarial.conllu").read_bytes()
-    lines = list(each_line(tmp_path / "attacked" / "examples.jsonl"))
+    lines = list(read_records(tmp_path / "attacked" / "examples.jsonl"))
     for copy, original, line in zip(read_treebank(path), sentences(SENTENCES), lines, strict=True):
         assert copy.gold == original.gold
         assert copy.sentence.xpos == original.sentence.xpos
@@ -69,7 +69,7 @@ def test_only_what_changed_is_kept_unless_all_is(made, tmp_path):
     budget = ["--attack.search.init_args.harmless", "skip", "--attack.budget", 8]
     path = tmp_path / "copies.conllu"
     main(arguments(made, path, *budget))
-    lines = list(each_line(tmp_path / "copies.attack" / "examples.jsonl"))
+    lines = list(read_records(tmp_path / "copies.attack" / "examples.jsonl"))
     changed = [line["adversarial_tokens"] for line in lines if line["edited"]]
     assert 0 < len(changed) < SENTENCES
     assert [list(words) for words in words_of(path)] == changed
@@ -97,7 +97,7 @@ def test_a_share_of_the_sentences_is_attacked(made, tmp_path, option, unit):
     main(arguments(made, path, option, 0.5, "--seed", 2, "--keep", "all"))
     whole = sentences(SENTENCES)
     drawn = draw_fraction([len(example.sentence) for example in whole], 0.5, unit, 2)
-    lines = list(each_line(tmp_path / "copies.attack" / "examples.jsonl"))
+    lines = list(read_records(tmp_path / "copies.attack" / "examples.jsonl"))
     assert [line["id"] for line in lines] == drawn
     assert [len(words) for words in words_of(path)] == [len(whole[i].sentence) for i in drawn]
     found = summary(path)
@@ -128,7 +128,8 @@ def same(out: Path, whole: Path) -> None:
 
 
 def test_two_processes_write_what_one_writes(made, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("robustparse.evaluation.attack_run.ranks.get_context", lambda _: FORKS)
+    context = fork_context()
+    monkeypatch.setattr("robustparse.evaluation.attack_processes.get_context", lambda _: context)
     options = ["--device", "cpu", "--tokens", 0.7, "--seed", 2, "--keep", "all"]
     main(arguments(made, tmp_path / "whole.conllu", *options))
     capsys.readouterr()
@@ -163,9 +164,12 @@ def test_training_with_the_shipped_settings_on_copies_of_the_sample(made, tmp_pa
     config = write_config(tmp_path / "run.yaml", max_steps=2)
     settings = yaml.safe_load(config.read_text())
     shipped = yaml.safe_load(SHIPPED.read_text())["data"]["init_args"]
-    assert (shipped["augmented_unit"], shipped["vocabulary_of"]) == ("tokens", "merged")
-    settings["data"]["init_args"] = {**shipped, "folder": "sample", "batch_words": 400}
-    settings["data"]["init_args"]["augmented_files"] = [str(path)]
+    assert (shipped["augmentation"]["unit"], shipped["augmentation"]["vocabulary"]) == (
+        "tokens",
+        "merged",
+    )
+    settings["data"]["init_args"] = {**shipped, "folder": "sample", "batches": {"words": 400}}
+    settings["data"]["init_args"]["augmentation"]["files"] = [str(path)]
     config.write_text(yaml.safe_dump(settings))
     main(fit(config, tmp_path / "run"))
     assert (tmp_path / "run" / "last.ckpt").exists()
@@ -177,7 +181,7 @@ def test_copies_are_given_after_an_experiment(made, tmp_path, monkeypatch):
     config = write_config(tmp_path / "run.yaml", max_steps=2)
     main([*fit(config, tmp_path / "run"), "--config", str(CONFIGS / "defense" / "copies.yaml")])
     used = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["data"]["init_args"]
-    assert used["augmented_files"] == ["copies.conllu"]
+    assert used["augmentation"]["files"] == ["copies.conllu"]
     assert used["folder"] == "sample"
     Path("copies.conllu").unlink()
     with pytest.raises(SystemExit, match="2"):
@@ -317,10 +321,10 @@ def test_what_is_seldom_changed_is_told_and_nothing_is_not_written(tmp_path, cap
         assert [line.split()[1] for line in said.splitlines()] == seldom
         assert len(out.read_text().splitlines()) == 10
     out.unlink()
-    out.with_suffix(".json").unlink()
+    out.with_name(f"{out.name}.summary.json").unlink()
     assert str(out) in mistake(capsys, *options, "--operations", "keyboard_slips")
     assert not out.exists()
-    assert not out.with_suffix(".json").exists()
+    assert not out.with_name(f"{out.name}.summary.json").exists()
 
 
 def test_the_language_of_forms_is_named(tmp_path, capsys):
@@ -335,7 +339,7 @@ def test_the_language_of_forms_is_named(tmp_path, capsys):
         assert out.read_text() == "show job\tjob ( A )\n"
         assert summary(out)["language"] == "prolog"
     assert "--language" in mistake(capsys, *options, "--task", "dependency", "--language", "prolog")
-    attack = ["--attack", "pwws", "--checkpoint", "a.ckpt", "--language", "prolog"]
+    attack = ["--attack", "pwws", "--checkpoint", options[2], "--language", "prolog"]
     assert "--language: applies to operations only" in mistake(capsys, *options[:-2], *attack)
     assert "language: got 'sql'" in mistake(capsys, *options, "--language", "sql")
 

@@ -1,5 +1,6 @@
 """No checkpoint is read but by the verified reader, and none that the command does not name."""
 
+import json
 import pickle
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import yaml
 from tiny_runs import write_config
 
 from robustparse.cli.main import main
+from robustparse.errors import InputError
+from robustparse.files import checkpoint_file
+from robustparse.models.load import load
 
 IO = "pytorch_lightning.plugins"
 OTHER_READERS = {
@@ -74,3 +78,23 @@ def test_a_job_of_slurm_resumes_from_nothing_else(
     assert not Path("pwned").exists()
     assert path.read_bytes() == held
     assert torch.load("runs/last.ckpt", weights_only=True)["global_step"] == 1
+
+
+def test_the_folder_of_a_run_is_a_checkpoint(config: Path, tmp_path: Path) -> None:
+    """Its best one, or else its last one, in every command."""
+    fit = ["fit", "--config", str(config), "--trainer.default_root_dir"]
+    main([*fit, "first"])
+    assert checkpoint_file("first") == Path("first/last.ckpt")
+    main([*fit, "second", "--model.init_from", "first", "--trainer.max_steps", "2"])
+    assert main([*fit, "third", "--ckpt_path", "first", "--trainer.max_steps", "2"]) is None
+    assert torch.load("third/last.ckpt", weights_only=True)["global_step"] == 2
+    main(["evaluate", "--checkpoint", "first", "--data", "sample", "--limit", "3", "--out", "out"])
+    assert json.loads(Path("out/scores.json").read_text())["checkpoints"] == ["first/last.ckpt"]
+    assert load("first").checkpoint == "first/last.ckpt"
+    Path("first/best.ckpt").write_bytes(Path("second/last.ckpt").read_bytes())
+    assert checkpoint_file("first") == Path("first/best.ckpt")
+    with pytest.raises(InputError) as error:
+        checkpoint_file(tmp_path)
+    with pytest.raises(InputError, match="no such checkpoint"):
+        checkpoint_file("x" * 300)  # too long for a name
+    assert error.value.path == str(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_runs import mistake
 
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 
 MODULE = """
 import sys
@@ -70,5 +70,5 @@ def test_an_exit_is_not_taken_for_success(where, how, capsys):
 def test_what_was_finished_is_kept_and_the_attack_resumes(capsys):
     exiting("answer", "sys.exit(0)")
     assert "Victim" in mistake(capsys, *ATTACK)
-    finished = [line["id"] for line in each_line(Path("out", "examples.jsonl"))]
+    finished = [line["id"] for line in read_records(Path("out", "examples.jsonl"))]
     assert 3 <= len(finished) < 7

@@ -15,10 +15,13 @@ from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.tables import read_table
+from robustparse.data.text_datamodule import TextDataModule
 from robustparse.evaluation.pairs import read_perturbed_pairs
 from robustparse.models.checkpoint import KEY, describe
-from robustparse.tasks.classification import ClassificationTask
-from sample_runs import lexicon_attack, sentences, trained_parser
+from robustparse.models.classification.cnn import WordCNN
+from robustparse.models.encoders.word_embeddings import WordEmbeddings
+from robustparse.tasks.classification import CLASSIFICATION
+from sample_runs import lexicon_attack, sentences, trained_parser, trainer
 from sample_texts import review_attack, texts, trained_classifier
 
 COLUMNS = ["review", "stars"]
@@ -47,6 +50,40 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def words(example: Any) -> str:
     return " ".join(example.sentence.words)
+
+
+def test_a_model_in_memory_remembers_the_columns_that_it_was_trained_on(made: Path) -> None:
+    data = TextDataModule(train_file=str(made / "texts.jsonl"), columns=COLUMNS)
+    model = WordCNN(filters=2, vocabulary=data.vocabulary)
+    trainer(max_steps=1).fit(model, datamodule=data)
+    scores = rp.evaluate(model, made / "texts.jsonl")
+    assert scores == rp.evaluate(model, data.train_examples)
+    assert scores["accuracy"]
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_labels_are_written_as_the_training_file_has_them(numbers: bool, tmp_path: Path) -> None:
+    """Numbers or texts, into files without labels, and into those with numbers."""
+    rows = [
+        {"text": words(one), "label": at % 2 + 1 if numbers else str(at % 2 + 1)}
+        for at, one in enumerate(texts(8))
+    ]
+    (tmp_path / "train.json").write_text(json.dumps(rows))
+    data = TextDataModule(train_file=str(tmp_path / "train.json"))
+    model = WordCNN(WordEmbeddings(4), filters=2, vocabulary=data.vocabulary)
+    run = trainer(max_steps=1)
+    run.fit(model.float(), datamodule=data)
+    run.save_checkpoint(tmp_path / "model.ckpt")
+    kind = int if numbers else str
+    for name, label, expected in (("none", {}, kind), ("numbers", {"label": 1}, int)):
+        unlabelled = [{"text": row["text"], **label} for row in rows]
+        (tmp_path / f"{name}.json").write_text(json.dumps(unlabelled))
+        model_and_data = ["--checkpoint", str(tmp_path / "model.ckpt")]
+        model_and_data += ["--data", str(tmp_path / f"{name}.json")]
+        main(["predict", *model_and_data, "--out", str(tmp_path / "out.json")])
+        answers = [row["label"] for row in json.loads((tmp_path / "out.json").read_text())]
+        assert {type(answer) for answer in answers} == {expected}
+        assert {int(answer) for answer in answers} <= {1, 2}
 
 
 def test_a_checkpoint_remembers_columns_for_every_command(made: Path, tmp_path: Path) -> None:
@@ -113,9 +150,9 @@ def test_pairs_of_perturbed_texts_are_read_in_every_kind(
     data.write_text(lines[ending])
     options = ["--operations", "typos", "--task", "classification", "--keep", "pairs"]
     main(["augment", *options, "--data", str(data), "--out", str(out)])
-    summary = out.with_suffix(".summary.json" if ending == ".json" else ".json")
+    summary = out.with_name(f"{out.name}.summary.json")
     assert json.loads(summary.read_text())["n_copies"] == len(rows)
-    (pairs,) = read_perturbed_pairs(tmp_path / "pairs", ClassificationTask()).values()
+    (pairs,) = read_perturbed_pairs(tmp_path / "pairs", CLASSIFICATION).values()
     assert [words(pair.original) for pair in pairs] == [row["text"] for row in rows]
     assert [pair.original.gold for pair in pairs] == [row["label"] for row in rows]
     model = ["--checkpoint", str(made / "tiny.ckpt"), "--data", str(data)]

@@ -16,8 +16,8 @@ from tiny_runs import fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
-from robustparse.evaluation.lines import each_line
 from robustparse.evaluation.pairs import PerturbedPair, pair_outcomes, pair_scores
+from robustparse.evaluation.records import read_records
 from robustparse.models import ModelVictim
 from robustparse.models.load import load
 from robustparse.types import Example, Sentence
@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arguments: dict[str, Any] = {"encoder": encoder, "hidden": 12, "layer_dim": 8}
     arguments["optimization"] = {"learning_rate": 0.01, "schedule": "constant"}
     content["model"] = {"class_path": "robustparse.models.InferSent", "init_args": arguments}
-    data = {"folder": str(folder), "batch_words": 800}
+    data = {"folder": str(folder), "batches": {"words": 800}}
     content["data"] = {"class_path": "robustparse.data.TextDataModule", "init_args": data}
     config.write_text(yaml.safe_dump(content))
     main(fit(config, folder / "run"))
@@ -81,7 +81,7 @@ def test_every_command_takes_pairs(attacked: Path, capsys: pytest.CaptureFixture
     data, checkpoint = str(folder / "test.tsv"), str(folder / "run/last.ckpt")
     main(["evaluate", "--checkpoint", checkpoint, "--data", data])
     assert "accuracy" in capsys.readouterr().out
-    gold, lines = read_texts(data), list(each_line(folder / "out/examples.jsonl"))
+    gold, lines = read_texts(data), list(read_records(folder / "out/examples.jsonl"))
     assert sum(line["success"] for line in lines) > 5
     for line, example in zip(lines, gold, strict=True):
         assert line["context"] == list(example.sentence.context)
@@ -145,7 +145,7 @@ def test_an_attack_on_pairs_is_transferred_measured_and_judged_by_people(
 ) -> None:
     checkpoint = str(attacked / "run/last.ckpt")
     save_checkpoint(load(checkpoint), tmp_path / "same.ckpt")
-    lines = [line for line in each_line(attacked / "out/examples.jsonl") if line["success"]]
+    lines = [line for line in read_records(attacked / "out/examples.jsonl") if line["success"]]
     main(["transfer", str(attacked / "out"), "--checkpoint", str(tmp_path / "same.ckpt")])
     assert "100.0" in capsys.readouterr().out  # its own successes
     words = {word.lower() for line in lines for word in line["tokens"] + line["adversarial_tokens"]}
@@ -219,7 +219,7 @@ def test_gradient_defenses_and_offline_copies_take_pairs(folder: Path, tmp_path:
     assert len(columns(copies)) > 3
     assert {(row[0], row[2]) for row in columns(copies)} <= originals
     content: dict[str, Any] = yaml.safe_load((folder / "config.yaml").read_text())
-    content["data"]["init_args"]["augmented_files"] = [str(copies)]
+    content["data"]["init_args"]["augmentation"] = {"files": [str(copies)]}
     content["trainer"]["max_steps"] = 3
     content["trainer"]["limit_val_batches"] = 0
     weights = []

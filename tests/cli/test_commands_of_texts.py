@@ -10,13 +10,13 @@ import torch
 import yaml
 from command_runs import mistake
 from exact_runs import fault
-from forks import FORKS
+from forks import fork_context
 from tiny_runs import differences, fit, write_config
 
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.text_files import read_texts
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from robustparse.models.load import load
 from robustparse.tracking.examples import example_rows
 from sample_runs import SPEED, save_checkpoint
@@ -55,7 +55,7 @@ def config(path: Path, *callbacks: dict[str, Any], **data: Any) -> Path:
         "class_path": "robustparse.models.WordCNN",
         "init_args": {"encoder": encoder, "filters": 4},
     }
-    data = {"folder": "sample", "batch_words": 800, **data}
+    data = {"folder": "sample", "batches": {"words": 800}, **data}
     content["data"] = {"class_path": "robustparse.data.TextDataModule", "init_args": data}
     path.write_text(yaml.safe_dump(content))
     return path
@@ -82,11 +82,13 @@ def command(name: str, made: Path, *more: object) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_defended_run_that_is_killed_resumes_to_the_same_end(tmp_path):
+def test_a_defended_run_that_is_killed_resumes_to_the_same_end(tmp_path, capsys):
     """In the second epoch, after copies and robust scores of the first."""
     main(fit(config(tmp_path / "run.yaml"), tmp_path / "whole"))
-    with pytest.raises(RuntimeError, match="crashed"):
+    with pytest.raises(SystemExit) as end:
         main(fit(config(tmp_path / "crash.yaml", fault("Crash", steps=[23])), tmp_path / "run"))
+    assert end.value.code == 2
+    assert "RuntimeError: crashed" in capsys.readouterr().err
     main(fit(tmp_path / "run.yaml", tmp_path / "run"))
     found = differences(tmp_path / "run", tmp_path / "whole")
     assert found == []
@@ -110,7 +112,7 @@ def test_trained_on_named_columns_and_copies_it_predicts_in_the_files_format(mad
     main(command("augment", made, "--data", data, "--out", copies, *columns))
     kept = read_texts(copies, named["columns"])
     assert 20 < len(kept) <= 60
-    run = config(tmp_path / "run.yaml", augmented_files=[str(copies)], **named)
+    run = config(tmp_path / "run.yaml", augmentation={"files": [str(copies)]}, **named)
     short = ["--trainer.max_steps", "3", "--trainer.default_root_dir", str(tmp_path / "out")]
     main(["fit", "--config", str(run), "--trust", "faults", *short])
     where = ["--config", str(run), "--ckpt_path", str(tmp_path / "out/last.ckpt"), *short[2:]]
@@ -139,7 +141,7 @@ def test_scores_of_the_attack_are_those_of_the_texts_it_wrote(made, tmp_path, ca
     assert summary["attacked"]["accuracy"] < summary["clean"]["accuracy"] - 20
     assert f"{scores['accuracy']:.2f}" in capsys.readouterr().out
     predicted = read_texts(tmp_path / "predictions.tsv")
-    lines = list(each_line(made / "whole/examples.jsonl"))
+    lines = list(read_records(made / "whole/examples.jsonl"))
     assert [one.gold for one in predicted] == [line["attacked"]["label"] for line in lines]
     for line, original in zip(lines, texts(24, "test"), strict=True):
         assert line["gold"] == {"label": original.gold}
@@ -150,21 +152,22 @@ def test_scores_of_the_attack_are_those_of_the_texts_it_wrote(made, tmp_path, ca
 def test_the_report_shows_both_texts_and_the_table_for_wandb_has_accuracies(made, tmp_path):
     main(["report", str(made / "whole"), "--out", str(tmp_path / "report.html")])
     page = (tmp_path / "report.html").read_text()
-    lines = [one for one in each_line(made / "whole/examples.jsonl") if one["success"]]
+    lines = [one for one in read_records(made / "whole/examples.jsonl") if one["success"]]
     text = " ".join(re.sub("<[^>]*>", "", page).split())
     assert "Accuracy: texts with the right label" in text
     assert any(" ".join(line["adversarial_tokens"]) in text for line in lines)
     assert "changed its answer." in text
     assert "(gold)" in text
     task = trained_classifier().task
-    names, rows = example_rows(task, lines, [task.draw(line) for line in lines])
+    names, rows = example_rows(task, lines, [task.pictures.draw(line) for line in lines])
     before, after = names.index("Accuracy before"), names.index("Accuracy after")
     assert {(row[before], row[after]) for row in rows} == {(100.0, 0.0)}
 
 
 @pytest.mark.slow
 def test_two_processes_write_the_files_of_one(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("robustparse.evaluation.attack_run.ranks.get_context", lambda _: FORKS)
+    context = fork_context()
+    monkeypatch.setattr("robustparse.evaluation.attack_processes.get_context", lambda _: context)
     main(command("attack", made, "--out", tmp_path / "out", "--devices", "2"))
     for name in ("examples.jsonl", "adversarial.tsv", "run.json"):
         assert (tmp_path / "out" / name).read_bytes() == (made / "whole" / name).read_bytes(), name
@@ -181,15 +184,16 @@ def test_what_texts_do_not_have_is_named(made, tmp_path, capsys):
     unknown.write_text("We liked the room .\tpositive\nWe liked it .\tgreat\n")
     main(command("evaluate", made, "--data", unknown))
     captured = capsys.readouterr()
-    assert f"{unknown}:2: label 'great', which the classifier never saw" in captured.err
+    assert f"{unknown}:2: label 'great'" in captured.err
     assert "50.00" in captured.out
+    (tmp_path / "a.conllu").touch()
     for more, found in (
         (["--decoder", "mst"], "has one way to decode"),
         (["--columns", "[a, b]"], "no column 'a'"),
         (["--data", tmp_path / "no.tsv"], "no such file"),
         (
             ["--data", tmp_path / "a.conllu"],
-            "the model's task is classification, and a file ending in .conllu is of",
+            "the model's task is classification, and files ending in .conllu belong to",
         ),
     ):
         assert found in mistake(capsys, *command("evaluate", made, *more))

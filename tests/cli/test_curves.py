@@ -14,9 +14,10 @@ from tiny_runs import fit, metrics, write_config
 from robustparse.cli.main import main
 from robustparse.data.sample.treebank import treebank_lexicon
 from robustparse.tracking.wandb import STEP
+from small_runs import configuration
 from wandb_runs import Runs, wandb_runs
 
-SHIPPED = Path(__file__).parents[2] / "configs" / "experiment" / "ewt_biaffine_early_stopping.yaml"
+SHIPPED = "experiment/ewt_biaffine_early_stopping"
 BATCHES = 36  # of an epoch of the sample treebank
 GAMMAS = [0.0, 0.05, 0.1, 0.15, 0.2]
 AT = [f"robust/{name}@{100 * gamma:g}" for gamma in GAMMAS for name in ("uas", "las", "success")]
@@ -151,7 +152,7 @@ def test_pages_and_report_show_them_without_wandb(finished: Path, tmp_path: Path
 
 
 def edited(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    settings = yaml.safe_load(SHIPPED.read_text())
+    settings = configuration(SHIPPED)
     change(settings)
     path.write_text(yaml.safe_dump(settings))
     return path

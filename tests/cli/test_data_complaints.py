@@ -57,9 +57,9 @@ def run(tmp_path: Path) -> Any:
             name: str(write(tmp_path / f"{name}.conllu", clean[name] if name != split else spoilt))
             for name in clean
         }
-        copies = {"augmented_files": [files.pop("copies")]}
+        copies = {"augmentation": {"files": [files.pop("copies")]}}
         data = {f"{name}_file": path for name, path in files.items()}
-        config["data"]["init_args"] = {"batch_words": 400, **data, **copies}
+        config["data"]["init_args"] = {"batches": {"words": 400}, **data, **copies}
         (tmp_path / "run.yaml").write_text(yaml.safe_dump(config))
         arguments = [command, "--config", str(tmp_path / "run.yaml")]
         return arguments, f"{tmp_path / split}.conllu:{line_of(clean[split], index)}: "
@@ -171,7 +171,7 @@ def tagged_otherwise(example: Example) -> Example:
 def test_a_file_of_unknown_tags_gives_one_warning(trained, run, tmp_path, capsys, caplog):
     def remarks() -> list[str]:
         lines = capsys.readouterr().err.splitlines()
-        told = [one for one in [*lines, *caplog.messages] if "no tag of these sentences" in one]
+        told = [one for one in [*lines, *caplog.messages] if "none of these sentences' tags" in one]
         caplog.clear()
         return told
 
@@ -189,7 +189,7 @@ def test_a_file_of_unknown_tags_gives_one_warning(trained, run, tmp_path, capsys
             told = remarks()
             assert len(told) == 1 - known
             for remark in told:
-                assert "known to it: XADJ, " in remark
+                assert "tags: XADJ, " in remark
                 assert "expected some of ,, ., " in remark
 
 

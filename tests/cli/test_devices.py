@@ -60,6 +60,7 @@ def test_train_resume_evaluate_and_attack(accelerator, tmp_path, capsys):
 
 
 def test_a_device_that_is_not_there_is_refused(tmp_path, capsys):
+    (tmp_path / "no.ckpt").touch()
     for device in ("cuda:99", "tpu"):
         options = ("--checkpoint", tmp_path / "no.ckpt", "--data", "sample", "--device", device)
         message = mistake(capsys, "evaluate", *options)

@@ -118,7 +118,7 @@ def test_killed_while_files_move(moved: int, config: Path) -> None:
     assert process.returncode == 9
     assert len(list((runs / "earlier" / ".part").iterdir())) == moved
     with pytest.raises(SystemExit, match="2"):
-        main(fit(config, runs, "--data.init_args.batch_words", "300"))
+        main(fit(config, runs, "--data.init_args.batches.words", "300"))
     (runs / "earlier").rmdir()
     assert held(runs) == first
     main(afresh(config, "--trainer.max_steps", "1"))

@@ -11,13 +11,13 @@ from command_runs import checkpoint, mistake, table
 from robustparse import __version__
 from robustparse.api import sources
 from robustparse.api.evaluate import evaluate
-from robustparse.api.inputs import Paths, as_list
-from robustparse.cli.common.operations import with_operations
+from robustparse.api.inputs import Paths
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
+from robustparse.options.operations import with_operations
 from sample_runs import sentences, write_sample
 
 
@@ -138,10 +138,13 @@ def test_several_checkpoints_are_one_ensemble(tmp_path, monkeypatch, capsys):
     given: list[list[str]] = []
 
     def noted(checkpoints: Paths, *_: object) -> None:
-        given.append(as_list(checkpoints))
+        given.append(list(checkpoints))
         raise InputError("seen")
 
     monkeypatch.setattr(sources, "load_models", noted)
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        Path(name).touch()
     (tmp_path / "options.yaml").write_text("checkpoint: [a, b]\n")
     for options in (
         ["--checkpoint", "a", "b"],
@@ -190,7 +193,7 @@ def test_scores_under_operations_are_those_of_their_copies(made, tmp_path, capsy
         assert {score: scores[score] for score in clean} == pytest.approx(
             {score: again[score] for score in clean}
         )
-        counts = json.loads(copies.with_suffix(".json").read_text())
+        counts = json.loads(copies.with_name(f"{copies.name}.summary.json").read_text())
         assert scores["changed_sentences"] == pytest.approx(100 * counts["n_changed"] / 25)
     pairs = [
         (old, new)

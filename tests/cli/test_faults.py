@@ -14,9 +14,9 @@ from tiny_runs import differences, fit, metrics, write_config
 
 from robustparse.cli.main import main
 from robustparse.data.sampler import TrainingLoader
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.tracking import checkpoint_io
-from robustparse.tracking.finite import SkipNonFinite
+from robustparse.tracking.skip_nonfinite import SkipNonFinite
 
 FGM = {
     "class_path": "robustparse.defenses.FGM",

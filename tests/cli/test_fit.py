@@ -13,10 +13,11 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from tiny_runs import contents, differences, fit, metrics, write_config
 
 from robustparse import load
-from robustparse.cli.common.outputs import callbacks
 from robustparse.cli.main import main
-from robustparse.data.treebank import TreebankDataModule
-from robustparse.tracking.last import LastCheckpoint
+from robustparse.cli.training_run import callbacks
+from robustparse.data.datamodule import Batches
+from robustparse.data.treebank_datamodule import TreebankDataModule
+from robustparse.tracking.last_checkpoint import LastCheckpoint
 
 OUTPUTS = {"best.ckpt", "config.yaml", "last.ckpt", "metrics.csv"}
 
@@ -67,7 +68,11 @@ def test_last_starts_afresh_where_there_is_none(
     main(fit(config, tmp_path / "run"))
     assert "training from the start" in capsys.readouterr().err
     main(fit(config, tmp_path / "run", "--trainer.max_steps", "4"))
-    assert "resuming from" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "resuming from" in said
+    assert "nothing was left to train" not in said
+    main(fit(config, tmp_path / "run", "--trainer.max_steps", "4"))
+    assert "nothing was left to train" in capsys.readouterr().err
     assert [row[0] for row in metrics(tmp_path / "run") if row[1] == "train/loss"] == list("0123")
 
 
@@ -141,7 +146,7 @@ def test_the_run_before_can_be_resumed(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_test_leaves_the_next_fit_alone(finished: tuple[Path, Path]) -> None:
     """What a checkpoint says of its place in the data is for a run that resumes from it."""
     _, run = finished
-    data = TreebankDataModule(folder="sample", batch_words=400)
+    data = TreebankDataModule(folder="sample", batches=Batches(words=400))
 
     def steps(tested: bool) -> int:
         quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
@@ -179,7 +184,7 @@ def test_scoring_changes_no_file(
     ("options", "says"),
     [
         (["--data.init_args.min_count", "1"], "another vocabulary"),
-        (["--data.init_args.batch_words", "300"], "batch_words"),
+        (["--data.init_args.batches.words", "300"], "batch_words"),
         (["--data.init_args.seed", "1"], "another vocabulary"),
         (["--model.init_args.arc_dim", "9"], "was trained with: --model.init_args.arc_dim "),
     ],

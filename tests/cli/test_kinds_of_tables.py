@@ -14,9 +14,9 @@ import robustparse as rp
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.tables import ending_of, read_table
+from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.text_files import read_texts
-from robustparse.data.texts import TextDataModule
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from sample_runs import save_checkpoint
 from sample_texts import texts, trained_classifier
 
@@ -109,7 +109,7 @@ def results(name: str, made: Path, folder: Path) -> dict[str, Any]:
 
     recipe = ["--attack", str(made / "words.yaml")]
     main(["attack", *recipe, *model, *on, "--out", str(folder / "attacked")])
-    lines = [*each_line(folder / "attacked/examples.jsonl")]
+    lines = [*read_records(folder / "attacked/examples.jsonl")]
     adversarial = read_texts(folder / f"attacked/adversarial{ending}")
     assert rp.attack(str(made / "tiny.ckpt"), examples, made / "words.yaml").lines == lines
 

@@ -10,8 +10,8 @@ from robustparse.cli.copy import copy
 from robustparse.cli.list import list as print_installed
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.recipes.class_paths import checked
-from robustparse.recipes.installed import CONFIGS
+from robustparse.options.arguments import checked
+from robustparse.options.installed import CONFIGS
 
 
 def listed(capsys, *kinds: str) -> list[str]:
@@ -25,13 +25,15 @@ def listed(capsys, *kinds: str) -> list[str]:
         ("attacks", "attack", "--attack"),
         ("defenses", "defense", "--config"),
         ("experiments", "experiment", "--config"),
+        ("models", "model", "--config"),
+        ("data", "data", "--config"),
     ],
 )
 def test_every_listed_name_is_a_file_that_its_option_takes(kind, folder, option, capsys):
     names = listed(capsys, kind)
     assert len(names) == len([*(CONFIGS / folder).glob("*.yaml")])
     for name in names:
-        (_, path) = checked([option, name])
+        (*_, path) = checked([option, name])
         assert Path(path).is_file()
 
 

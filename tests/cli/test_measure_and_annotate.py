@@ -13,9 +13,9 @@ from rich.console import Console
 from robustparse.cli import annotate
 from robustparse.cli import measure as module
 from robustparse.cli.main import main
-from robustparse.evaluation.attack_run.attack_folder import attack_into
+from robustparse.evaluation.attack_folder import attack_into
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from sample_runs import lexicon_attack, sentences, trained_parser
 
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = {"attack": "zheng2020", "victims": ["x"], "seed": 0}
     attack = lexicon_attack({"gamma": 0.5})
     victim = ModelVictim([trained_parser()])
-    attack_into(made, DependencyTask(), attack, sentences(15, "test"), victim, run)
+    attack_into(made, DEPENDENCY, attack, sentences(15, "test"), victim, run)
     return made
 
 

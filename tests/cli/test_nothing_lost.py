@@ -33,7 +33,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in ("summary.json", "c.json")
+        if path.is_file() and path.name not in ("summary.json", "c.conllu.summary.json")
     }
 
 

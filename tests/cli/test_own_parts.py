@@ -15,7 +15,7 @@ from own_parts import MODULE, TITLES, block, write_module
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from robustparse.grammars import Derivation, actions_of, language_named
 from robustparse.models.checkpoint import KEY, read_checkpoint
 from robustparse.trust import trust
@@ -52,7 +52,7 @@ def attack(made: Path, name: str, *more: str) -> list[str]:
 def attacked(made: Path, *titles: str) -> list[dict[str, Any]]:
     """The lines of an attack with some of the parts."""
     main([*attack(made, recipe(*titles)), "--trust", MODULE])
-    return list(each_line(Path("out/examples.jsonl")))
+    return list(read_records(Path("out/examples.jsonl")))
 
 
 @pytest.mark.parametrize("title", TITLES)
@@ -67,8 +67,8 @@ def test_a_search(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"--trust {MODULE}" in mistake(capsys, *options)
     main([*options, "--trust", MODULE])
     main([*options, "--trust", MODULE, "--out", "one", "--attack.live", "1"])
-    lines = list(each_line(Path("out/examples.jsonl")))
-    assert lines == list(each_line(Path("one/examples.jsonl")))
+    lines = list(read_records(Path("out/examples.jsonl")))
+    assert lines == list(read_records(Path("one/examples.jsonl")))
     assert sum(bool(line["edited"]) for line in lines) > 3
     for line, example in zip(lines, read_treebank(made / "test.conllu"), strict=True):
         last = np.flatnonzero(AttackableTags().attackable(example))[-3:].tolist()
@@ -91,20 +91,22 @@ class Blind(Goal):
 
 
 @pytest.mark.parametrize(
-    ("option", "named", "says"),
+    ("option", "named", "shown"),
     [
-        ("candidates", "Free", "expected a class that derives from CandidateGenerator"),
-        ("candidates", "Silent", "lacking.Silent cannot be used; expected that it defines propose"),
-        ("goal", "Blind", "lacking.Blind cannot be used; expected that it defines gold, judge"),
-        ("search", "Free", "expected a class that derives from Search"),
+        ("candidates", "Free", "CandidateGenerator"),
+        ("candidates", "Silent", "define propose"),
+        ("goal", "Blind", "define gold, judge"),
+        ("search", "Free", "Search"),
     ],
 )
 def test_what_a_part_lacks_is_named(
-    option: str, named: str, says: str, made: Path, capsys: pytest.CaptureFixture[str]
+    option: str, named: str, shown: str, made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("lacking.py").write_text(LACKING)
     given = [f"--attack.{option}", f"lacking.{named}", "--trust", "lacking"]
-    assert says in mistake(capsys, *attack(made, str(made / "words.yaml"), *given))
+    error = mistake(capsys, *attack(made, str(made / "words.yaml"), *given))
+    assert error.startswith(f"robustparse: attack.{option}: ")
+    assert shown in error
 
 
 def test_a_candidate_generator(made: Path) -> None:
@@ -147,7 +149,7 @@ def test_a_victim(made: Path) -> None:
     at = options.index("--checkpoint")
     options = [*options[:at], *options[at + 2 :], "--trust", MODULE, "--victim.label", "x"]
     main(options)
-    lines = list(each_line(Path("out/examples.jsonl")))
+    lines = list(read_records(Path("out/examples.jsonl")))
     assert {label for line in lines for label in line["clean"]["labels"]} == {"root", "x"}
     for line in lines:
         longest = max(map(len, line["adversarial_tokens"]))
@@ -191,7 +193,7 @@ def test_a_defense_and_an_encoder(made: Path, capsys: pytest.CaptureFixture[str]
     options = attack(made, recipe(), "--checkpoint", "run/last.ckpt", "--limit", "2")
     sys.modules.pop(MODULE)
     main([*options, "--trust", MODULE])
-    assert len(list(each_line(Path("out/examples.jsonl")))) == 2
+    assert len(list(read_records(Path("out/examples.jsonl")))) == 2
 
 
 CALLS = (
@@ -264,3 +266,72 @@ def test_forms_of_a_language_survive_as_actions(form: str) -> None:
         derivation = derivation.apply(action)
     assert derivation.tree is not None
     assert calls.print(calls.from_ast(derivation.tree)) == form
+
+
+# What each part does, and what the message names.
+FAILING = {
+    "search": [
+        ("raise ValueError('no search')\n        yield", "no search"),
+        ("return problem.start()", "Part.run"),
+        ("yield None", "Part.run"),
+        ("yield Propose(np.array([0]))", "Part.run"),
+        ("yield Propose(np.array([0]))\n        return problem.start() + 999", "Part.run"),
+    ],
+    "candidates": [
+        ("return {}['x']", "KeyError"),
+        *(
+            (f"return {value}", "Part.propose")
+            for value in (
+                *("None", "[['x']]", "'x' * len(slots)", "['word' for _ in slots]"),
+                *("[[1, 2] for _ in slots]", "[None for _ in slots]", "[{'a'} for _ in slots]"),
+                *("[['two words'] for _ in slots]", "[[''] for _ in slots]"),
+            )
+        ),
+    ],
+    "constraints": [
+        (f"return {value}", "Part.accept")
+        for value in (
+            *("None", "[np.array([True])]", "[np.ones(1 + len(each), bool) for each in asked]"),
+            "[np.zeros(len(each), int) for each in asked]",
+        )
+    ],
+    "sentences": [
+        (f"return {value}", "Part.admits")
+        for value in ("None", "[True]", "np.ones(len(edits), int)", "[1 for _ in edits]")
+    ],
+}
+PART = """
+import numpy as np
+from robustparse.attacks import (
+    CandidateGenerator, Constraint, Expand, Propose, Search, SentenceConstraint
+)
+
+class Part({base}):
+    def {method}:
+        {body}
+"""
+BASES = {
+    "search": ("Search", "run(self, problem, clean, rng)"),
+    "candidates": ("CandidateGenerator", "propose(self, slots, seed)"),
+    "constraints": ("Constraint", "accept(self, slots, asked, victim)"),
+    "sentences": ("SentenceConstraint", "admits(self, edits)"),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "body", "says"), [(part, *case) for part, cases in FAILING.items() for case in cases]
+)
+def test_a_part_that_fails_or_answers_otherwise(part, body, says, made, capsys, monkeypatch):
+    """Whole numbers would count as positions in a mask, a text as its letters."""
+    base, method = BASES[part]
+    Path("failing.py").write_text(PART.format(base=base, method=method, body=body))
+    monkeypatch.delitem(sys.modules, "failing", raising=False)
+    whole = yaml.safe_load(RECIPE)
+    if part in ("constraints", "sentences"):
+        whole["constraints"].append({"class_path": "failing.Part"})
+    else:
+        whole[part] = {"class_path": "failing.Part"}
+    Path("recipe.yaml").write_text(yaml.safe_dump(whole))
+    arguments = [*attack(made, "recipe.yaml", "--limit", "3"), "--trust", "failing"]
+    message = mistake(capsys, *arguments)
+    assert says in message

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from command_runs import mistake
+from datasets import Dataset
 
 from robustparse import load
 from robustparse.cli import predict as command
@@ -52,6 +53,9 @@ def test_a_treebank_keeps_all_but_its_trees(made, gold, tmp_path, capsys):
     assert capsys.readouterr() == (said, "")
     main(arguments)
     assert capsys.readouterr().out == out.read_text()
+    content = data.read_bytes()
+    assert str(data) in mistake(capsys, *arguments, "--out", data)
+    assert data.read_bytes() == content
 
 
 def test_pieces_change_nothing(made, gold, tmp_path, monkeypatch):
@@ -181,12 +185,28 @@ def test_texts_a_line_each(tmp_path, capsys):
     assert [(row["id"], row["review"]) for row in written] == list(enumerate(lines))
 
 
+def test_a_table_is_told_by_its_content_and_its_format(tmp_path, capsys):
+    path = save_checkpoint(trained_classifier(), tmp_path / "tiny.ckpt")
+    lines = [" ".join(example.sentence.words) for example in texts(9, "test")]
+    Dataset.from_dict({"text": lines}).to_parquet(tmp_path / "packed")
+    model = ["predict", "--checkpoint", str(path)]
+    main([*model, "--data", f"{tmp_path}/packed", "--out", f"{tmp_path}/out.jsonl"])
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["text"] for row in written] == lines
+    assert ".jsonl" not in capsys.readouterr().err
+    main([*model, "--data", f"{tmp_path}/packed", "--out", f"{tmp_path}/out.csv"])
+    assert "format .jsonl" in capsys.readouterr().err  # commands would read it as CSV
+    (tmp_path / "raw.txt").write_text("\n".join(lines))
+    error = mistake(capsys, *model, "--data", tmp_path / "raw.txt", "--format", "xlsx")
+    assert "--format: got 'xlsx'" in error
+
+
 MISTAKES = [
     ("raw.conllu", "1\tA\n", "raw.conllu:1: 2 columns"),
     ("raw.conllu", "1\tA" + "\t_" * 8 + "\n\n1\tB\n", "raw.conllu:3: 2 columns"),
     ("raw.txt", "a b\n\n" + "a " * 30, "raw.txt:3: the sentence has 30 words, over the limit of 9"),
     ("raw.txt", "", "raw.txt: the file is empty"),
-    ("raw.txt", None, "raw.txt: --data: no such file"),
+    ("raw.txt", None, "raw.txt: no such file"),
 ]
 
 

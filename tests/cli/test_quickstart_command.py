@@ -10,16 +10,15 @@ import torch
 from command_runs import mistake, table
 
 from robustparse.api.evaluate import evaluate
-from robustparse.cli import quickstart
+from robustparse.cli import quickstart, quickstart_attack
 from robustparse.cli.main import main
-from robustparse.cli.stories import attacked
-from robustparse.cli.stories.attacked import AttackStory
+from robustparse.cli.quickstart_attack import AttackStory
 from robustparse.data.sample import generator, questions, reviews
 from robustparse.data.sample import treebank as sample
 from robustparse.data.utterances.forms import read_forms
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from robustparse.models.load import load
-from robustparse.reports.tables.details import MISSING
+from robustparse.reports.tables import MISSING
 from sample_grammar import read
 
 OPERATIONS = ["deletion", "function_word_substitution", "insertion", "word_substitution"]
@@ -41,7 +40,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for name, one in quickstart.STORIES.items()
     }
     monkeypatch.setattr(quickstart, "STORIES", short)
-    monkeypatch.setattr(attacked, "CURVE_SENTENCES", 25)
+    monkeypatch.setattr(quickstart_attack, "CURVE_SENTENCES", 25)
     for drawn in SAMPLES:
         drawn.cache_clear()
     yield
@@ -67,7 +66,7 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
         figures.append(summary["queries_per_sentence"]["charged"])
         assert rows[name] == [f"{figure:.1f}" for figure in figures]
         assert summary["n_sentences"] == 40
-        lines = list(each_line(folder / "examples.jsonl"))
+        lines = list(read_records(folder / "examples.jsonl"))
         test = sample.sample_treebank(2).test
         for line in lines:  # the grammar still derives the gold tree of every changed sentence
             tree = read(line["adversarial_tokens"]).tree

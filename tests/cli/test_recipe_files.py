@@ -7,8 +7,8 @@ import pytest
 from command_runs import RECIPE, checkpoint, mistake, stop_after
 
 from robustparse.cli.main import main
-from robustparse.evaluation.lines import each_line
-from robustparse.recipes.recipe_files import recipe_digests
+from robustparse.evaluation.records import read_records
+from robustparse.options.recipe_digests import recipe_digests
 from sample_runs import sentences, write_sample
 
 TRAINING_WORDS = "robustparse.attacks.TrainingWords"
@@ -58,10 +58,10 @@ def test_another_table_under_the_same_name(made, tmp_path, monkeypatch, capsys):
     synonyms(tmp_path / "table.json", 2)
     error = mistake(capsys, *attack(made, tmp_path))
     assert "holds another run (the content of table.json has changed)" in error
-    assert len(list(each_line(tmp_path / "out" / "examples.jsonl"))) == 3
+    assert len(list(read_records(tmp_path / "out" / "examples.jsonl"))) == 3
     synonyms(tmp_path / "table.json", 1)
     main(attack(made, tmp_path))
-    assert len(list(each_line(tmp_path / "out" / "examples.jsonl"))) == 8
+    assert len(list(read_records(tmp_path / "out" / "examples.jsonl"))) == 8
     synonyms(tmp_path / "table.json", 2)  # what is finished is not shown as another's either
     assert "the content of table.json has changed" in mistake(capsys, *attack(made, tmp_path))
 

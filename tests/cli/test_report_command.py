@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from command_runs import mistake
 
+import robustparse
 from robustparse.cli.main import main
-from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.records import read_records
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from sample_runs import lexicon_attack, sentences, trained_parser
 
 
@@ -25,7 +26,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         victim = ModelVictim([trained_parser()])
         attack_into(
             made / name,
-            DependencyTask(),
+            DEPENDENCY,
             lexicon_attack({"gamma": gamma}),
             sentences(15, "test"),
             victim,
@@ -96,8 +97,7 @@ def test_what_a_killed_attack_wrote_is_shown_and_the_rest_is_named(folders, tmp_
     assert told.out == f"{out}\n"
     warnings = told.err.splitlines()
     assert [line.split(";")[0] for line in warnings] == [
-        f"robustparse: warning: {killed}/summary.json:1: not JSON (Expecting property name "
-        "enclosed in double quotes)",
+        f"robustparse: warning: {killed}/summary.json:1: not JSON (Input data was truncated)",
         f"robustparse: warning: {killed}: its scores are those of the 7 sentences that the attack "
         "finished",
     ]
@@ -144,7 +144,7 @@ def test_differences_are_told_with_how_sure_they_are(folders, tmp_path, capsys):
         for score in ("UAS", "LAS")
         for measure in ("clean", "attacked", "lost", "fooled")
     ]
-    both = [list(each_line(folder / "examples.jsonl")) for folder in folders]
+    both = [list(read_records(folder / "examples.jsonl")) for folder in folders]
     for measure, score, points, p, adjusted in rows:
         values = [one(measure, score.lower(), lines) for lines in both]
         assert float(points) == pytest.approx(values[1] - values[0], abs=0.011)
@@ -152,6 +152,19 @@ def test_differences_are_told_with_how_sure_they_are(folders, tmp_path, capsys):
     clean = [row[3] for row in rows if row[0] == "clean"]
     assert clean == ["1.0000", "1.0000"]  # one parser
     assert f"Differences from {folders[0].name}" in page.read_text()
+
+
+def test_another_system_than_the_first_is_compared_with(folders, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    with_second = ["--compare_with", folders[1].name, "--out", str(page)]
+    main(["report", *map(str, folders), *with_second])
+    text = " ".join(page.read_text().split())
+    assert f"fewer than “{folders[1].name}” a system loses" in text
+    main(["report", "--compare", *map(str, folders), *with_second])
+    assert f"Differences from {folders[1].name}" in page.read_text()
+    error = mistake(capsys, "report", *folders, "--compare_with", "nobody", "--out", page)
+    assert "--compare_with" in error
+    assert folders[1].name in error
 
 
 def test_what_cannot_be_compared(folders, tmp_path, capsys):
@@ -163,18 +176,54 @@ def test_what_cannot_be_compared(folders, tmp_path, capsys):
     other = Path(shutil.copytree(folders[1], tmp_path / "other"))
     lines = (other / "examples.jsonl").read_text().splitlines(keepends=True)
     (other / "examples.jsonl").write_text("".join(lines[1:]))
+    found = mistake(capsys, "report", "--compare", str(folders[0]), "nowhere", *out)
+    assert "nowhere: --compare: no such folder" in found
     found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)
     assert "an attack on other sentences" in found
     line = json.loads(lines[0])
     line["gold"]["labels"][0] = "other"
-    line.pop("crc32")
     (other / "examples.jsonl").write_text("".join([json.dumps(line) + "\n", *lines[1:]]))
     found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)
     assert "other gold answers" in found
     line = json.loads(lines[0])
     line["clean"]["correct_heads"] = 99
-    line.pop("crc32")
     (other / "examples.jsonl").write_text("".join([json.dumps(line) + "\n", *lines[1:]]))
     found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)
     assert "99 right parts" in found
     assert not (tmp_path / "page.html").exists()
+
+
+def test_what_is_right_under_all_attacks_on_one_system(folders, tmp_path, capsys):
+    """The two attacks of one checkpoint, and a third one on another checkpoint."""
+    copies = []
+    for name, digest in (("weak", "first"), ("strong", "first"), ("third", "second")):
+        source = folders[name != "weak"]
+        copies.append(Path(shutil.copytree(source, tmp_path / name)))
+        run = json.loads((source / "run.json").read_text())
+        sha256 = {"checkpoint": [digest]}
+        run |= {"attack": name, "victims": [f"{digest}.ckpt"], "sha256": sha256}
+        (copies[-1] / "run.json").write_text(json.dumps(run))
+    page, paper = tmp_path / "page.html", tmp_path / "paper"
+    main(["report", "--compare", *map(str, copies), "--out", str(page), "--export", str(paper)])
+    shown = " ".join(capsys.readouterr().out.split()).partition("worst of attacks")[2]
+    right = counted = 0
+    for lines in zip(*(read_records(copy / "examples.jsonl") for copy in copies[:2]), strict=True):
+        gold = lines[0]["gold"]
+        counted += len(gold["heads"])
+        for word in range(len(gold["heads"])):
+            right += all(
+                line["attacked"][key][word] == gold[key][word]
+                for line in lines
+                for key in ("heads", "labels")
+            )
+    worst = f"{100 * right / counted:.1f}"
+    assert f" {worst} [" in shown
+    assert f" {worst} [" in (paper / "worst-of-attacks.tex").read_text()
+    text = page.read_text()
+    assert f"<td>{worst} [" in text
+    assert "first" in shown
+    assert "second" not in shown  # one attack only
+    robustparse.report(copies, tmp_path / "same.html", compare=True)
+    assert (tmp_path / "same.html").read_text() == text
+    main(["report", "--compare", *map(str, copies[1:]), "--out", str(page)])
+    assert "worst of attacks" not in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import torch
 import yaml
 from tiny_runs import Forks, Settings, differences, fit, forks, metrics, same, write_config
 
+from sample_runs import sentences, write_table
+
 KILLS = 2
 DEFENSES = Path(__file__).parents[2] / "configs" / "defense"
 
@@ -26,6 +29,10 @@ FREELB: Settings = {
     "class_path": "robustparse.defenses.FreeLB",
     "init_args": {"epsilon": 3.0, "norm": "l2", "epsilon_warmup_steps": 40},
 }
+ASCC: Settings = {
+    "class_path": "robustparse.defenses.ASCC",
+    "init_args": {"table": "substitutes.jsonl", "steps": 2, "most": 3, "every": 2},
+}
 ATTACK: Settings = {
     "class_path": "robustparse.attacks.Attack",
     "init_args": {
@@ -34,7 +41,7 @@ ATTACK: Settings = {
         "constraints": [{"class_path": "robustparse.attacks.AttackableTags"}],
         "search": {
             "class_path": "robustparse.attacks.Zheng2020",
-            "init_args": {"gamma": 0.15, "ranking": "random", "share_budget": True},
+            "init_args": {"gamma": 0.15, "ranking": "random"},
         },
     },
 }
@@ -42,10 +49,10 @@ SUBSTITUTION: Settings = {
     "class_path": "robustparse.defenses.SubstitutionAdversary",
     "init_args": {"fraction": 0.5, "budget": 12, "attack": ATTACK},
 }
-# As it is shipped, in place of the originals.
-(REPLACEMENT,), (NOISE,) = (
+# As they are shipped.
+(REPLACEMENT,), (NOISE,), (AGREEMENT,) = (
     yaml.safe_load((DEFENSES / f"{name}.yaml").read_text())["trainer"]["callbacks+"]
-    for name in ("substitution", "noise")
+    for name in ("substitution", "noise", "substitution_agreement")
 )
 MONITOR: Settings = {
     "class_path": "robustparse.defenses.RobustnessEvaluation",
@@ -79,6 +86,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "substitution adversaries": {"callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR]},
     "stack-pointer": {"parser": "StackPointerParser", "callbacks": [FREELB]},
     "surface noise": {"callbacks": [NOISE]},
+    "ASCC": {"callbacks": [ASCC]},
+    "substitution with agreement": {"callbacks": [AGREEMENT]},
     "early stopping": {"callbacks": [STOPPING], "val_check_interval": 5, "max_steps": 40},
 }
 
@@ -99,6 +108,8 @@ def _position(checkpoint: Path) -> int:
 @pytest.mark.parametrize("name", RUNS)
 def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> None:
     config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS[name]})
+    table = write_table(tmp_path / "table.jsonl", sentences(300))
+    config.write_text(re.sub(r"\w+\.jsonl", str(table), config.read_text()))
     status, events = server.run(fit(config, tmp_path / "whole"))
     assert status == 0
     dice = random.Random(name)

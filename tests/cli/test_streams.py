@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from robustparse.cli.common.streams import Stream
 from robustparse.cli.main import main
+from robustparse.cli.streams import Stream
 from robustparse.errors import InputError
 
 OUTPUTS = {"full": 2, "closed": 2, "reader gone": 141}

@@ -19,8 +19,9 @@ from robustparse import trust
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import instantiate, specification
-from robustparse.recipes.class_paths import checked
-from robustparse.recipes.installed import CONFIGS
+from robustparse.options.arguments import checked
+from robustparse.options.installed import CONFIGS
+from robustparse.options.recipe import check_recipe
 
 EVIL = "evil_module.Evil"
 SPECS = {
@@ -35,6 +36,8 @@ def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A module whose import leaves a file, and that none was left."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    for name in "cd":
+        Path(name).write_text("neither a checkpoint nor data")
     (tmp_path / "evil_module.py").write_text(
         "open('pwned', 'w')\nclass Evil:\n    def __init__(self, **_): open('ran', 'w')\n"
     )
@@ -197,9 +200,40 @@ def test_nothing_is_imported_for_a_plain_text(
         [*fit, "--trainer.callbacks+", "hidden.txt"],
     ):
         error = mistake(capsys, *command)
-        if not name.startswith("robustparse"):
+        if not name.startswith("robustparse") and "hidden.txt" not in command:
             assert name in error, command
             assert f"--trust {name.partition('.')[0]}" in error, (command, error)
+
+
+def test_no_file_hides_arguments_of_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """An allowed program must not be replaced through arguments that no type declares."""
+    Path("checker.py").write_text(
+        "from robustparse.attacks import Constraint\nclass Checker(Constraint):\n"
+        "    runs_programs, command = True, 'true'\n"
+        "    def __init__(self, **kwargs): open('ran', 'w')\n"
+    )
+    Path("recipe.yaml").write_text(RECIPE)
+    Path("checker.json").write_text(
+        json.dumps([{"class_path": "checker.Checker", "dict_kwargs": {"command": "touch"}}])
+    )
+    attack = ["attack", "--attack", "recipe.yaml", "--checkpoint", "c", "--data", "d", "--out", "o"]
+    trusted = ["--trust", "checker,true", "--attack.constraints", "checker.json"]
+    assert "dict_kwargs" in mistake(capsys, *attack, *trusted)
+
+
+def test_a_recipe_on_the_command_line_may_be_long() -> None:
+    recipe = json.dumps({**yaml.safe_load(RECIPE), "seed": 0, "punctuation": "none" + " " * 300})
+    arguments = checked(["--attack", recipe])
+    assert arguments == ["--attack", recipe]
+    check_recipe(arguments)  # is no file
+
+
+def test_the_short_option_joined_to_its_file() -> None:
+    Path("run.yaml").write_text(f"model: {{class_path: {EVIL}}}")
+    with pytest.raises(InputError) as error:
+        checked(["-crun.yaml"])
+    refused(error.value, EVIL)
+    assert error.value.path == "run.yaml"
 
 
 def test_a_class_of_the_users(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,11 +292,11 @@ def test_a_class_that_is_spelled_wrong(written: str, meant: str) -> None:
         checked(["--attack.search.class_path", written])
     assert error.value.remedy is not None
     assert f"did you mean {meant}" in error.value.remedy
-    assert "docs/reference/parts.md lists the classes" in error.value.remedy
+    assert "`robustparse list components`" in error.value.remedy
 
 
 BOMBS = {
-    "a: &a\n  b: *a\n": "refers to what it is a part of",
+    "a: &a\n  b: *a\n": "refers to a value that contains it",
     "[" * 100_000: "nested more than",
     "{a: " * 100_000: "nested more than",
     "- " * 100_000 + "a": "nested more than",

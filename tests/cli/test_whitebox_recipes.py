@@ -10,7 +10,7 @@ from command_runs import checkpoint, mistake
 
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from sample_runs import save_checkpoint, sentences, trained_parser, trained_pointer, write_sample
 
 RECIPES = Path(__file__).parents[2] / "configs" / "attack"
@@ -41,7 +41,7 @@ def attacked(made: Path, out: Path, name: str, parser: str, *more: Any) -> tuple
     given |= {"checkpoint": made / f"{parser}.ckpt", "data": made / "test.conllu", "out": out}
     options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
     main(["attack", *options, *map(str, more)])
-    lines = list(each_line(out / "examples.jsonl"))
+    lines = list(read_records(out / "examples.jsonl"))
     return json.loads((out / "summary.json").read_text()), lines
 
 

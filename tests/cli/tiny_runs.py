@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import gc
 import json
 import os
 import signal
@@ -66,7 +67,7 @@ def write_config(
         },
         "data": {
             "class_path": "robustparse.data.TreebankDataModule",
-            "init_args": {"folder": "sample", "batch_words": 400},
+            "init_args": {"folder": "sample", "batches": {"words": 400}},
         },
         "last_checkpoint": {"every_n_train_steps": 5},
     }
@@ -173,6 +174,8 @@ def _serve(log: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
         # What is imported only when it is needed is not imported anew in each fork.
         _run(fit(write_config(Path(folder) / "run.yaml", max_steps=1), Path(folder)))
+    gc.collect()
+    gc.freeze()  # a search for garbage in a fork would copy all memory that is shared
     for line in sys.stdin:
         arguments, kill_at = json.loads(line)
         reader, writer = os.pipe()

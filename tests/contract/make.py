@@ -31,7 +31,7 @@ import yaml
 from robustparse import load
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.recipes.installed import CONFIGS
+from robustparse.options.installed import CONFIGS
 from sample_runs import sentences as sample_sentences
 from sample_runs import write_sample
 
@@ -70,7 +70,7 @@ FIT = {
     },
     "data": {
         "class_path": "robustparse.data.TreebankDataModule",
-        "init_args": {"folder": "sample", "batch_words": 400},
+        "init_args": {"folder": "sample", "batches": {"words": 400}},
     },
 }
 # The classes of sections that leave their class to the configuration they are passed after.

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from robustparse.data.conllu import block_of, write_treebank
+from robustparse.data.datamodule import Augmentation, Batches
 from robustparse.data.fractions import draw_fraction
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example
@@ -33,7 +34,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     train = write_sample(folder / "train.conllu", sentences(TRAIN))
     first = write_sample(folder / "a.conllu", copies()[:10])
     second = write_sample(folder / "b.conllu", copies()[10:])
-    return {"train_file": str(train), "augmented_files": [str(first), str(second)]}
+    return {"train_file": str(train), "copies": [str(first), str(second)]}
+
+
+def module(made: dict[str, Any], seed: int = 0, **augmentation: Any) -> TreebankDataModule:
+    settings = Augmentation(**{"files": made["copies"], **augmentation})
+    return TreebankDataModule(train_file=made["train_file"], augmentation=settings, seed=seed)
 
 
 def firsts(data: TreebankDataModule) -> list[str]:
@@ -41,7 +47,7 @@ def firsts(data: TreebankDataModule) -> list[str]:
 
 
 def test_all_copies_are_numbered_on_from_the_training_sentences(files):
-    data = TreebankDataModule(**files)
+    data = module(files)
     assert firsts(data) == [copy.sentence.words[0] for copy in copies()]
     ids = [example.id for example in [*data.train_examples, *data.augmented_examples]]
     assert ids == list(range(TRAIN + COPIES))
@@ -53,8 +59,7 @@ def test_a_fraction_is_drawn_over_all_files_and_nests(files, unit):
     lengths = [len(copy.sentence) for copy in copies()]
     before: set[str] = set()
     for tenth in range(1, 11):
-        settings = {"augmented_fraction": tenth / 10, "augmented_unit": unit, "seed": 4}
-        data = TreebankDataModule(**files, **settings)
+        data = module(files, seed=4, fraction=tenth / 10, unit=unit)
         kept = draw_fraction(lengths, tenth / 10, unit, 4)
         assert firsts(data) == [copies()[index].sentence.words[0] for index in kept]
         assert before < set(firsts(data))
@@ -71,50 +76,56 @@ def test_a_fraction_is_drawn_over_all_files_and_nests(files, unit):
 
 def test_the_vocabulary_is_the_training_files_or_the_merged_data(files):
     plain = TreebankDataModule(train_file=files["train_file"]).vocabulary
-    assert TreebankDataModule(**files).vocabulary == plain
+    assert module(files).vocabulary == plain
     assert "fresh" not in plain.words
-    merged = TreebankDataModule(**files, vocabulary_of="merged")
+    merged = module(files, vocabulary="merged")
     together = [*sentences(TRAIN), *copies()]
     assert merged.vocabulary == Vocabulary.from_examples(together)
     assert "fresh" in merged.vocabulary.words
-    half = TreebankDataModule(**files, vocabulary_of="merged", augmented_fraction=0.5)
+    half = module(files, vocabulary="merged", fraction=0.5)
     drawn = [copies()[index] for index in draw_fraction([1] * COPIES, 0.5, "sentences", 0)]
     assert half.vocabulary == Vocabulary.from_examples([*sentences(TRAIN), *drawn])
 
 
 def test_without_copies_the_merged_data_is_the_training_file(files):
-    data = TreebankDataModule(train_file=files["train_file"], vocabulary_of="merged")
+    data = module(files, files=None, vocabulary="merged")
     assert data.vocabulary == TreebankDataModule(train_file=files["train_file"]).vocabulary
     assert data.augmented_examples == []
 
 
-@pytest.mark.parametrize("vocabulary_of", ["train", "merged"])
-def test_a_copy_has_no_label_of_its_own(files, tmp_path, vocabulary_of):
+@pytest.mark.parametrize("vocabulary", ["train", "merged"])
+def test_a_copy_has_no_label_of_its_own(files, tmp_path, vocabulary):
     example = sentences(1)[0]
     labels = ("weird", *example.gold.labels[1:])
     path = tmp_path / "c.conllu"
     write_treebank(path, [block_of(example.sentence, DependencyTree(example.gold.heads, labels))])
-    settings = {**files, "augmented_files": [str(path)], "vocabulary_of": vocabulary_of}
     with pytest.raises(InputError, match=r"c\.conllu:1: dependency label 'weird'"):
-        _ = TreebankDataModule(**settings).augmented_examples
+        _ = module({**files, "copies": [str(path)]}, vocabulary=vocabulary).augmented_examples
 
 
 @pytest.mark.parametrize("fraction", [0.0, -0.1, 1.5])
-def test_a_fraction_out_of_range(files, fraction):
+def test_a_fraction_out_of_range(fraction):
     with pytest.raises(InputError) as caught:
-        TreebankDataModule(**files, augmented_fraction=fraction)
-    assert caught.value.key == "augmented_fraction"
+        Augmentation(fraction=fraction)
+    assert caught.value.key == "data: augmentation.fraction"
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "allowed"),
+    ("make", "setting", "value", "allowed"),
     [
-        ("augmented_unit", "words", "sentences, tokens"),
-        ("vocabulary_of", "dev", "train, merged"),
-        ("punctuation", "all", "none, penn, unicode, upos"),
+        (Augmentation, "unit", "words", "sentences, tokens"),
+        (Augmentation, "vocabulary", "dev", "train, merged"),
+        (TreebankDataModule, "punctuation", "all", "none, penn, unicode, upos"),
     ],
 )
-def test_a_value_that_a_setting_does_not_have(setting: str, value: str, allowed: str):
+def test_a_value_that_a_setting_does_not_have(make: Any, setting: str, value: str, allowed: str):
     with pytest.raises(InputError) as caught:
-        TreebankDataModule("sample", **{setting: value})
-    assert str(caught.value) == f"data: {setting} must be one of {allowed}, got {value!r}"
+        make(**{setting: value})
+    name = f"augmentation.{setting}" if make is Augmentation else setting
+    assert str(caught.value) == f"data: {name} must be one of {allowed}, got {value!r}"
+
+
+def test_sizes_of_batches_are_at_least_one():
+    for name in ("words", "texts", "eval_words"):
+        with pytest.raises(InputError, match=f"{name} must be >= 1, got 0"):
+            Batches(**{name: 0})

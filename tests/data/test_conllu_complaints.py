@@ -40,7 +40,7 @@ BAD = {
     "cycle": (
         row(1) + row(2, "b", 3, "dep") + row(3, "c", 4, "dep") + row(4, "d", 2, "dep") + "\n",
         5,
-        r"the heads from word 2 lead round a cycle, never to a root \(head 0\)",
+        r"the heads from word 2 form a cycle and never reach a root \(head 0\)",
         "a tree",
     ),
     "self head": (row(1) + row(2, "b", 2, "dep") + "\n", 5, ".* from word 2 .* cycle.*", "a tree"),
@@ -116,7 +116,7 @@ BAD = {
         "a range to word 3 of a sentence of 2",
         "one that ends at word 2 or earlier",
     ),
-    "NUL": (row(1, "a\0") + "\n", 4, "a NUL character, which no text has", None),
+    "NUL": (row(1, "a\0") + "\n", 4, "a NUL character, which does not occur in text", None),
     "comments only": ("# a\n# b\n\n", 4, "a sentence without words", "one line a word"),
 }
 
@@ -256,7 +256,7 @@ def test_the_check_of_a_chain_takes_a_few_steps_a_word(roots):
         _check_tree("a.conllx", range(1, words + 1), heads, single_root=False)
         assert heads.read <= 2 * words
         heads[words // 2] = 1 if heads is falling else words
-        with pytest.raises(InputError, match="lead round a cycle, never to a root"):
+        with pytest.raises(InputError, match="form a cycle and never reach a root"):
             _check_tree("a.conllx", range(1, words + 1), heads, single_root=False)
 
 

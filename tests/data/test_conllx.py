@@ -52,7 +52,7 @@ BAD = {
         "dev.conll",
         TEXT.replace("\t0\troot\t0\troot", "\t1\troot\t0\troot"),
         1,
-        "the heads from word 1 lead round a cycle, never to a root (head 0)",
+        "the heads from word 1 form a cycle and never reach a root (head 0)",
     ),
 }
 

@@ -119,7 +119,7 @@ def test_a_short_last_batch_is_filled_up():
 
 
 def test_a_sentence_over_the_limit_is_refused():
-    with pytest.raises(InputError, match="batch_words: 9, and sentence 3 has 10 words"):
+    with pytest.raises(InputError, match=r"batches\.words: 9, and sentence 3 has 10 words"):
         plan_batches(np.array([3, 4, 10]), 9, 0, 0)
 
 

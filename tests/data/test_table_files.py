@@ -13,14 +13,14 @@ import pytest
 
 from robustparse.data.columns import Known
 from robustparse.data.tables import ending_of, read_table
+from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.text_files import find_split, read_texts
-from robustparse.data.texts import TextDataModule
 from robustparse.data.utterances.forms import read_forms
 from robustparse.errors import InputError
-from robustparse.tasks.classification import ClassificationTask
-from robustparse.tasks.semantic import SemanticTask
+from robustparse.tasks.classification import CLASSIFICATION
+from robustparse.tasks.semantic import semantic_task
 
-TASK = ClassificationTask()
+TASK = CLASSIFICATION
 
 
 def texts_of(path: Path, *args: Any, **more: Any) -> list[tuple[str, str]]:
@@ -55,7 +55,9 @@ def test_csv_is_read_as_csv(name: str, tmp_path: Path):
     assert texts_of(path) == [('a "fine" film , really', "pos"), ("dull", "neg")]
     # Copies are CSV of the same columns, with a header where there was one.
     examples = read_texts(path)
-    copies = write(tmp_path / "y.csv", "".join(TASK.file((one, None, None) for one in examples)))
+    copies = write(
+        tmp_path / "y.csv", "".join(TASK.files.write_all((one, None, None) for one in examples))
+    )
     assert read_table(copies).rows[0][1] == read_table(path).rows[0][1]
     assert texts_of(copies) == texts_of(path)
     written = [one.row.values for one in read_texts(copies)]
@@ -107,7 +109,9 @@ def test_only_a_tsv_file_of_quoted_fields_is_unquoted(name: str, tmp_path: Path)
     content, first = QUOTED[name]
     path = write(tmp_path / "x.tsv", content)
     assert texts_of(path)[0] == first
-    copy = write(tmp_path / "y.tsv", "".join(TASK.file((e, None, None) for e in read_texts(path))))
+    copy = write(
+        tmp_path / "y.tsv", "".join(TASK.files.write_all((e, None, None) for e in read_texts(path)))
+    )
     assert texts_of(copy) == texts_of(path)
 
 
@@ -174,6 +178,47 @@ def test_rare_labels_do_not_make_a_header(tmp_path: Path):
     assert len(read_texts(tsv(tmp_path / "many.tsv", "a rare text", "once", rows=many))) == 81
 
 
+JSON = ['{"text": "a", "label": "b"}\n{}\n', '[{"text": "a"},\n{}]', '[\n {"text": "a"}\n]\n']
+
+
+@pytest.mark.parametrize("content", JSON)
+def test_json_under_another_name_is_refused(content: str, tmp_path: Path):
+    with pytest.raises(InputError) as error:
+        read_texts(write(tmp_path / "x.tsv", content), labelled=False)
+    assert (error.value.line, ".jsonl" in str(error.value.remedy)) == (1, True)
+
+
+def test_a_text_may_begin_with_a_bracket(tmp_path: Path):
+    path = write(tmp_path / "x.tsv", "[ 1 ]\tpos\n{ a film }\tneg\n")
+    assert texts_of(path) == [("[ 1 ]", "pos"), ("{ a film }", "neg")]
+
+
+NAMES = {
+    "two names": "review,stars\na good film,four\na bad film,one\n",
+    "of one row": "review,stars\na good film,four\n",
+    "row numbers without a name": ",review,stars\n1,a good film,four\n2,a bad film,one\n",
+}
+
+
+@pytest.mark.parametrize("known", [Known(), Known(labels=["pos", "neg"])], ids=["none", "other"])
+@pytest.mark.parametrize("name", NAMES)
+def test_single_words_above_longer_texts_are_a_header(name: str, known: Known, tmp_path: Path):
+    """Even in a file of few rows whose labels the classifier does not know."""
+    path = write(tmp_path / "x.csv", NAMES[name])
+    columns = ["review", "stars"] if "numbers" in name else None
+    rows = [("a good film", "four"), ("a bad film", "one")]
+    assert texts_of(path, columns, known=known) == rows[: NAMES[name].count("film")]
+    assert len(read_texts(write(tmp_path / "y.csv", "fine,one\nbad film,one\n"), known=known)) == 2
+
+
+def test_row_names_without_a_name_are_refused_with_a_remedy(tmp_path: Path):
+    path = write(tmp_path / "x.tsv", '"text"\t"label"\n"1"\t"a film"\t"pos"\n')
+    with pytest.raises(InputError) as error:
+        read_texts(path)
+    assert error.value.line == 2
+    assert "row.names" in str(error.value.remedy)
+
+
 def test_the_splits_of_a_corpus_tell_headers_together(tmp_path: Path):
     for split, count in (("train", 12), ("dev", 2), ("test", 1)):
         tsv(tmp_path / f"{split}.tsv", "review", "sentiment", rows=ROWS[:count])
@@ -230,7 +275,7 @@ def test_or_the_file_is_refused(name: str, tmp_path: Path):
 def test_answers_are_added_where_there_were_no_labels(tmp_path: Path):
     path = write(tmp_path / "x.tsv", UNLABELLED["GLUE"])
     examples = read_texts(path, labelled=False)
-    written = "".join(TASK.file((one, None, "pos") for one in examples))
+    written = "".join(TASK.files.write_all((one, None, "pos") for one in examples))
     assert written == "index\tsentence\tlabel\n0\tgood film\tpos\n1\tbad film\tpos\n"
 
 
@@ -302,7 +347,7 @@ def test_what_is_not_changed_keeps_name_value_and_type(name: str, tmp_path: Path
     assert examples[0].gold == "1"
     out = tmp_path / f"out{ending_of(path)}"
     new = [(examples[0], None, None), (examples[1], ["bad"], None)]
-    write(out, "".join(TASK.file(new)))
+    write(out, "".join(TASK.files.write_all(new)))
     expected = [VALUES[0], {**VALUES[1], "text": "bad"}]
     assert [values for _, values in read_table(out).rows] == expected
     assert [list(values) for _, values in read_table(out).rows] == [list(VALUES[0])] * 2
@@ -318,7 +363,9 @@ def test_json_lists_say_the_line_of_an_object(tmp_path: Path):
     assert (error.value.line, error.value.found) == (4, "an empty text")
     write(path, '{"text": "a", "label": 1}\n{"text": "b", "label": 1}\n')
     assert texts_of(path) == [("a", "1"), ("b", "1")]
-    assert "".join(TASK.file((e, None, None) for e in read_texts(path))) == path.read_text()
+    assert (
+        "".join(TASK.files.write_all((e, None, None) for e in read_texts(path))) == path.read_text()
+    )
 
 
 def test_columns_with_names_are_found_or_named(tmp_path: Path):
@@ -367,13 +414,13 @@ def test_raw_utterances_are_read_from_every_kind(tmp_path: Path):
     ]
     for path in paths:
         (example,) = read_forms(path)
-        assert SemanticTask().surface(example).words == ("show", "rivers"), path
+        assert semantic_task().files.surface(example).words == ("show", "rivers"), path
         out = write(
             tmp_path / f"out{ending_of(path)}",
-            "".join(SemanticTask().file([(example, ["list", "rivers"], None)])),
+            "".join(semantic_task().files.write_all([(example, ["list", "rivers"], None)])),
         )
         (copy,) = read_forms(out)
-        assert SemanticTask().surface(copy).words == ("list", "rivers")
+        assert semantic_task().files.surface(copy).words == ("list", "rivers")
         assert (copy.sentence.words, copy.gold) == (("list", "river"), "( a r0 )")
 
 

@@ -6,13 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from robustparse.data.datamodule import Augmentation
+from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.text_files import find_split, read_texts
-from robustparse.data.texts import TextDataModule
 from robustparse.errors import InputError
-from robustparse.tasks.classification import ClassificationTask
+from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.types import Example, Sentence
 
-TASK = ClassificationTask()
+TASK = CLASSIFICATION
 ROWS = [("a fine  film .", "pos", 1), ("dull", "neg", 2), ("é\u00a0{ü} \u2028 !", "pos", 3)]
 WORDS = [("a", "fine", "film", "."), ("dull",), ("é", "{ü}", "!")]
 NAMED = ["review", "verdict"]
@@ -50,9 +51,11 @@ def test_every_format_gives_the_same_examples_and_takes_them_back(name: str, tmp
     assert [example.sentence.words for example in found] == WORDS
     assert [(example.id, example.gold) for example in found] == [(0, "pos"), (1, "neg"), (2, "pos")]
     # As they stand there, and with other words or another label, in a file that is read again.
-    out = tmp_path / f"out{TASK.ending(path)}"
+    out = tmp_path / f"out{TASK.files.ending(path)}"
     for words, answer in ((None, None), (("new",), None), (None, "neg")):
-        out.write_text("".join(TASK.write(one, words, answer) for one in found), encoding="utf-8")
+        out.write_text(
+            "".join(TASK.files.write(one, words, answer) for one in found), encoding="utf-8"
+        )
         again = read_texts(out, columns)
         assert [one.sentence.words for one in again] == ([words] * 3 if words else WORDS)
         assert [one.gold for one in again] == ([answer] * 3 if answer else ["pos", "neg", "pos"])
@@ -68,7 +71,7 @@ PAIR = Example(0, Sentence(("a", "dog"), context=("the", "cat")), "no")
     [
         ("x.tsv", "the cat\ta dog\tno\n"),
         ("x.jsonl", '{"id": 7, "hypothesis": "a dog", "label": "no", "premise": "the cat"}\n'),
-        ("made.tsv", TASK.write(PAIR)),
+        ("made.tsv", TASK.files.write(PAIR)),
     ],
 )
 def test_pairs_are_read_and_written_back(file: str, content: str, tmp_path: Path):
@@ -76,7 +79,7 @@ def test_pairs_are_read_and_written_back(file: str, content: str, tmp_path: Path
     (pair,) = read_texts(tmp_path / file)
     assert (pair.sentence, pair.gold) == (PAIR.sentence, "no")
     assert pair.sentence.marks == ("the cat", "the cat")
-    (tmp_path / f"again_{file}").write_text(TASK.write(pair, ("two", "dogs"), "yes"))
+    (tmp_path / f"again_{file}").write_text(TASK.files.write(pair, ("two", "dogs"), "yes"))
     (again,) = read_texts(tmp_path / f"again_{file}")
     assert again.sentence == Sentence(("two", "dogs"), context=("the", "cat"))
     assert again.gold == "yes"
@@ -106,8 +109,8 @@ def test_a_dataset_says_which_row_is_half_a_pair(tmp_path: Path):
 
 
 def test_texts_made_in_memory_are_written_as_tsv():
-    example = Example(0, TASK.sample(0, "test")[0].sentence, "mixed")
-    assert TASK.write(example) == " ".join(example.sentence.words) + "\tmixed\n"
+    example = Example(0, TASK.files.sample(0, "test")[0].sentence, "mixed")
+    assert TASK.files.write(example) == " ".join(example.sentence.words) + "\tmixed\n"
 
 
 MISTAKES = {
@@ -257,7 +260,7 @@ def test_labels_may_be_missing_where_nobody_looks_at_them(tmp_path: Path):
     path.write_text("good\nbad\tneg\n")
     found = read_texts(path, labelled=False)
     assert [example.gold for example in found] == ["", "neg"]
-    assert TASK.write(found[0], answer="pos") == "good\tpos\n"
+    assert TASK.files.write(found[0], answer="pos") == "good\tpos\n"
 
 
 def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
@@ -278,7 +281,7 @@ def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
 def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):
     train, copies = tsv(tmp_path / "train.tsv"), tmp_path / "copies.tsv"
     copies.write_text("a\tpos\nb\tgreat\n")
-    data = TextDataModule(train_file=str(train), augmented_files=[str(copies)])
+    data = TextDataModule(train_file=str(train), augmentation=Augmentation([str(copies)]))
     with pytest.raises(InputError) as error:
         data.augmented_examples  # noqa: B018
     assert (error.value.path, error.value.line) == (str(copies), 2)
@@ -341,7 +344,10 @@ def test_copies_follow_the_last_training_text(tmp_path: Path) -> None:
     train.write_text("a b c d\tno\na\tno\nb\tyes\n")
     copies.write_text("c\tyes\n")
     data = TextDataModule(
-        train_file=str(train), augmented_files=[str(copies)], max_length=3, long_texts="omit"
+        train_file=str(train),
+        augmentation=Augmentation([str(copies)]),
+        max_length=3,
+        long_texts="omit",
     )
     ids = [example.id for example in (*data.train_examples, *data.augmented_examples)]
     assert ids == [1, 2, 3]

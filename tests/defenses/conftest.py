@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Batches
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.types import Example
 
@@ -17,7 +18,7 @@ _MADE: dict[tuple[tuple[str, Any], ...], BiaffineParser] = {}
 @pytest.fixture
 def data(treebank: Path, examples: list[Example]) -> TreebankDataModule:
     """Two batches: one of the longest sentence, one of the two others."""
-    made = TreebankDataModule(train_file=str(treebank), batch_words=8)
+    made = TreebankDataModule(train_file=str(treebank), batches=Batches(words=8))
     made.train_examples = examples  # read once
     return made
 

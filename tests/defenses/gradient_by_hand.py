@@ -14,7 +14,7 @@ import torch
 
 from robustparse.data.batch import Batch
 from robustparse.data.sampler import TrainingLoader
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.defenses.adversary import EmbeddingAdversary
 from robustparse.models.dependency.biaffine import BiaffineParser
 
@@ -33,7 +33,7 @@ def with_sgd(parser: BiaffineParser, rate: float = RATE) -> BiaffineParser:
 
 def batches(parser: BiaffineParser, data: TreebankDataModule, epochs: int = 1) -> list[list[Batch]]:
     """Those of each epoch."""
-    loader = TrainingLoader(parser.encode(data.train_examples), data.batch_words, data.seed)
+    loader = TrainingLoader(parser.encode(data.train_examples), data.batches.words, data.seed)
     found = []
     for epoch in range(epochs):
         loader.sampler.set_epoch(epoch)

@@ -8,16 +8,16 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.data.batch import Batch
-from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.copies.copying import CopyingAdversary
-from robustparse.defenses.copies.perturbation import PerturbationAdversary
-from robustparse.defenses.copies.substitution import SubstitutionAdversary
+from robustparse.data.treebank_datamodule import TreebankDataModule
+from robustparse.defenses.copying import CopyingAdversary
+from robustparse.defenses.perturbation import PerturbationAdversary
+from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.models.base import Model
 from robustparse.perturbations import Perturbation
 from sample_runs import lexicon_attack, sentences, trained_parser, write_sample
 
 SENTENCES = 40
-CHEAP = {"ranking": "random", "harmless": "first", "share_budget": True}
+CHEAP = {"ranking": "random", "harmless": "first"}
 
 
 def sample_data(folder: Path) -> TreebankDataModule:

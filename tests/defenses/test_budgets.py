@@ -1,6 +1,5 @@
 """Robustness curves while training: a budget's values are those of the attack made at it."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,13 +7,18 @@ import pytorch_lightning as pl
 from pytorch_lightning.loggers.logger import DummyLogger
 
 from robustparse.attacks.results import AttackResult
-from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.monitor import RobustnessEvaluation, at_budgets, percent_name
+from robustparse.data.treebank_datamodule import TreebankDataModule
+from robustparse.defenses.robustness_evaluation import (
+    RobustnessEvaluation,
+    at_budgets,
+    percent_name,
+)
 from robustparse.errors import InputError
-from robustparse.evaluation.tally import RobustnessRecord, result_line
+from robustparse.evaluation.records import example_record
+from robustparse.evaluation.robustness_record import RobustnessRecord
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.dependency import DependencyTask
-from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+from robustparse.tasks.dependency import DEPENDENCY
+from sample_runs import lexicon_attack, sample_folder, trained_parser, trainer
 
 GAMMAS = [0.0, 0.05, 0.1, 0.15, 0.2]
 
@@ -37,17 +41,14 @@ class Memory(DummyLogger):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
-    folder: Path = tmp_path_factory.mktemp("sample")
-    write_sample(folder / "s-train.conllu", sentences(30))
-    write_sample(folder / "s-dev.conllu", sentences(12, "dev"))
-    return TreebankDataModule(folder=str(folder), batch_words=300)
+    return sample_folder(tmp_path_factory.mktemp("sample"), 12)
 
 
-TASK = DependencyTask()
+TASK = DEPENDENCY
 
 
 def scores(results: list[AttackResult]) -> dict[str, float]:
-    lines = [result_line(TASK, result) for result in results]
+    lines = [example_record(TASK, result) for result in results]
     words = sum(line["counted"] for line in lines)
     return {
         "uas": 100 * sum(line["attacked"]["correct_heads"] for line in lines) / words,
@@ -87,7 +88,9 @@ def test_every_budget_is_the_attack_at_that_budget(data):
     las = [record.curve[gamma]["las"] for gamma in GAMMAS]
     assert las[0] > las[1] > las[4]
     found = sorted(lexicon_attack(seed=2).run(sample, victim), key=lambda result: result.id)
-    assert record.examples == [result_line(TASK, result) for result in found if result.success][:3]
+    assert (
+        record.examples == [example_record(TASK, result) for result in found if result.success][:3]
+    )
 
 
 def _counted(attack: Any, ran: list[float]) -> Any:
@@ -141,7 +144,7 @@ def test_a_search_without_a_budget_has_no_curve():
         RobustnessEvaluation(attack, gammas=[0.1])
     assert (error.value.key, error.value.expected) == (
         "gammas",
-        "a search that has a gamma, as Zheng2020",
+        "a search with a gamma, such as Zheng2020",
     )
 
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
+from robustparse.data.datamodule import Batches
 from robustparse.data.sample.questions import sample_questions
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.utterances.forms import LogicalFormDataModule
 from robustparse.defenses import Concatenation
 from robustparse.errors import InputError
@@ -26,7 +27,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> LogicalFormDataModule:
         f"{' '.join(one.sentence.words)}\t{one.gold}\n" for one in sample_questions(0).train[:COUNT]
     )
     path.write_text("".join(lines))
-    return LogicalFormDataModule(train_file=str(path), batch_texts=8, min_count=1)
+    return LogicalFormDataModule(train_file=str(path), batches=Batches(texts=8), min_count=1)
 
 
 def make(data: LogicalFormDataModule) -> Seq2Seq:

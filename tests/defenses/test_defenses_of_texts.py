@@ -8,8 +8,9 @@ import torch
 from gradient_by_hand import Recorder, listen, same
 from gradient_methods import METHODS, PASSES, every_method
 
+from robustparse.data.datamodule import Batches
 from robustparse.data.sampler import TrainingLoader
-from robustparse.data.texts import TextDataModule
+from robustparse.data.text_datamodule import TextDataModule
 from robustparse.defenses import FGM, SubstitutionAdversary
 from robustparse.models.classification.cnn import WordCNN
 from sample_runs import trainer
@@ -32,7 +33,7 @@ def without_dropout() -> WordCNN:
 @pytest.fixture
 def data(tmp_path) -> TextDataModule:
     path = write_texts(tmp_path / "train.tsv", texts(COUNT))
-    return TextDataModule(train_file=str(path), batch_texts=4)
+    return TextDataModule(train_file=str(path), batches=Batches(texts=4))
 
 
 def test_fgm_written_out(data):
@@ -40,7 +41,7 @@ def test_fgm_written_out(data):
     expected, recorder = copy.deepcopy(model), Recorder()
     trainer(FGM(epsilon=EPSILON, weight=WEIGHT), recorder, max_steps=1).fit(model, datamodule=data)
     encoded = expected.encode(data.train_examples)
-    batch = next(iter(TrainingLoader(encoded, data.batch_words, 0, unit="texts", batch_texts=4)))
+    batch = next(iter(TrainingLoader(encoded, data.batches.words, 0, unit="texts", batch_texts=4)))
     assert (len(batch), float(batch.weight)) == (4, 4.0)
     start = torch.zeros_like(expected.embed(batch)).requires_grad_()
     (up,) = torch.autograd.grad(expected.loss(expected(batch, start), batch).sum(), start)
@@ -56,7 +57,7 @@ def test_fgm_written_out(data):
 def test_a_delta_depends_on_no_other_text_and_ends_on_the_rim(data, name):
     deltas: list[dict[int, torch.Tensor]] = []
     for batch_texts in (12, 2):
-        data.batch_texts = batch_texts
+        data.batches = Batches(texts=batch_texts)
         model = without_dropout()
         heard = listen(model)
         far = {} if name == "FGM" else {"step_size": 50.0}
@@ -76,7 +77,7 @@ def test_a_delta_depends_on_no_other_text_and_ends_on_the_rim(data, name):
 
 @pytest.mark.parametrize("mode", ["append", "replace"])
 def test_substituted_texts_keep_their_labels_and_weigh_as_texts(data, mode):
-    data.batch_texts = 12
+    data.batches = Batches(texts=12)
     model = without_dropout()
     heard = listen(model)
     adversary = SubstitutionAdversary(review_attack(), fraction=1.0, budget=40, mode=mode)

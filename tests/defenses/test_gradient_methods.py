@@ -20,7 +20,8 @@ from gradient_by_hand import (
 )
 from gradient_methods import METHODS, PASSES, every_method
 
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Batches
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.defenses import FGM, PGD, FreeLB
 from robustparse.defenses.norms import LinfBall, ball
 from robustparse.models.dependency.parser import DependencyParser
@@ -139,7 +140,7 @@ def test_a_step_with_the_parsers_own_optimizer(make_parser, data):
 def test_a_delta_depends_on_no_other_sentence_and_spares_root_and_padding(make_parser, data, name):
     deltas: list[dict[int, torch.Tensor]] = []
     for batch_words in (15, 8):
-        data.batch_words = batch_words
+        data.batches = Batches(words=batch_words)
         parser = with_sgd(make_parser(dropout=0.0, layers=1), rate=0.0)  # the weights stay
         heard = listen(parser)
         far = {} if name == "FGM" else {"step_size": 50.0}  # to the rim in one step
@@ -169,7 +170,7 @@ def test_one_pass_from_zero_is_clean_training(make_parser, data):
 
 
 def test_random_starts_differ_by_seed_epoch_and_sentence(make_parser, data):
-    data.batch_words = 15
+    data.batches = Batches(words=15)
     starts = []
     for seed in (0, 1):
         parser = with_sgd(make_parser(dropout=0.0, layers=1), rate=0.0)

@@ -6,13 +6,13 @@ import pytest
 import torch
 from substitution_stage import SENTENCES, Stage, sample_data, tensors_of
 
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.defenses import PerturbationAdversary, SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.perturbations import Casing, Contractions, FinalStop, Perturbation, Typos
 from robustparse.randomness import mixed_seed
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example
 from sample_runs import lexicon_attack, trained_parser, trainer
 
@@ -26,7 +26,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TreebankDataModule:
 
 def copies(data: TreebankDataModule, epoch: int = 0, seed: int = 5) -> Iterator[Example]:
     """Of every sentence, made without an adversary."""
-    made = perturbed(DependencyTask(), OPERATIONS, data.train_examples, mixed_seed(seed, epoch, 0))
+    made = perturbed(DEPENDENCY, OPERATIONS, data.train_examples, mixed_seed(seed, epoch, 0))
     return (copy.example for copy in made)
 
 

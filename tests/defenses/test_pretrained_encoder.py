@@ -7,10 +7,11 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Batches
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
-from robustparse.defenses.copies.substitution import SubstitutionAdversary
 from robustparse.defenses.pgd import PGD
+from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.transformer import TransformerEncoder
@@ -30,7 +31,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def data(tmp_path):
     path = write_sample(tmp_path / "tiny-train.conllu", examples(TEXTS))
-    return TreebankDataModule(train_file=str(path), batch_words=14)
+    return TreebankDataModule(train_file=str(path), batches=Batches(words=14))
 
 
 def parser_over(folder, **options) -> BiaffineParser:
@@ -86,7 +87,9 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
         )
         for problem in (SimpleNamespace(example=one, id=one.id) for one in of_five):
             queries = SimpleNamespace(charged=1)
-            yield SimpleNamespace(problem=problem, outcome=outcome, read=longer, queries=queries)
+            yield SimpleNamespace(
+                problem=problem, outcome=outcome, read_words=longer, queries=queries
+            )
 
     adversary.attack.search_runs = lengthened
     parser.log = lambda *_, **__: None

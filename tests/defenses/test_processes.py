@@ -1,5 +1,6 @@
 """Two processes train with every defense as one does: same parameters, same values."""
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import MethodType
@@ -10,12 +11,13 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.attacks.attack import Attack
-from robustparse.data.datamodule import DataModule
-from robustparse.data.texts import TextDataModule
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Batches, DataModule
+from robustparse.data.text_datamodule import TextDataModule
 from robustparse.defenses import (
+    ASCC,
     FGM,
     PGD,
+    CertifiedEvaluation,
     FreeLB,
     PerturbationAdversary,
     RobustnessEvaluation,
@@ -25,10 +27,18 @@ from robustparse.models.base import Model
 from robustparse.perturbations import Casing, FinalStop, Typos
 from robustparse.tracking.csv import CsvLogger
 from robustparse.tracking.examples import FOLDER
-from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
+from sample_runs import (
+    lexicon_attack,
+    sample_folder,
+    sample_table,
+    sentences,
+    trained_parser,
+    trainer,
+    write_table,
+)
 from sample_texts import review_attack, texts, trained_classifier, write_texts
 
-CHEAP = {"ranking": "random", "share_budget": True}
+CHEAP = {"ranking": "random"}
 
 
 def sgd(self: Model) -> torch.optim.Optimizer:
@@ -46,15 +56,13 @@ def without_dropout(model: Model) -> Model:
 
 
 def treebank(folder: Path) -> DataModule:
-    write_sample(folder / "s-train.conllu", sentences(30))
-    write_sample(folder / "s-dev.conllu", sentences(15, "dev"))
-    return TreebankDataModule(folder=str(folder), batch_words=90)
+    return sample_folder(folder, 15, words=90)
 
 
 def reviews(folder: Path) -> DataModule:
     write_texts(folder / "s-train.tsv", texts(30))
     write_texts(folder / "s-dev.tsv", texts(15, "dev"))
-    return TextDataModule(folder=str(folder), batch_texts=9)
+    return TextDataModule(folder=str(folder), batches=Batches(texts=9))
 
 
 def substitution(attack: Callable[..., Attack], **settings: Any) -> SubstitutionAdversary:
@@ -69,13 +77,24 @@ def monitor(attack: Callable[..., Attack]) -> RobustnessEvaluation:
     return RobustnessEvaluation(attack(), every_n_epochs=2, sentences=9, gammas=[0.0, 0.3])
 
 
+def mixtures() -> ASCC:
+    table = write_table(Path(tempfile.mkdtemp()) / "table.jsonl", [*sentences(30), *texts(30)])
+    return ASCC(str(table), steps=2, seed=4)
+
+
+def proof() -> CertifiedEvaluation:
+    return CertifiedEvaluation(sample_table(), cap=9, sentences=9, every_n_epochs=2)
+
+
 Defense = Callable[[Callable[..., Attack]], list[pl.Callback]]
 DEFENSES: dict[str, Defense] = {
-    "fgm": lambda attack: [FGM(epsilon=1.5, weight=0.7), monitor(attack)],
+    "fgm": lambda attack: [FGM(epsilon=1.5, weight=0.7), monitor(attack), proof()],
     "pgd": lambda _: [PGD(epsilon=1.5, random_start=True, mix="mean", seed=4)],
     "pgd without clean passes": lambda _: [PGD(epsilon=1.5, random_start=True, mix="adv", seed=4)],
     "freelb": lambda _: [FreeLB(epsilon=1.5, seed=4)],
+    "ascc": lambda _: [mixtures()],
     "substitution": lambda attack: [substitution(attack, budget=6)],
+    "agreement": lambda attack: [substitution(attack, budget=6, loss="agreement")],
     "replacing": lambda attack: [substitution(attack, mode="replace")],
     "noise": lambda _: [noise(seed=1, mode="replace"), noise(seed=2, fraction=0.3)],
     "both": lambda attack: [
@@ -89,7 +108,7 @@ DEFENSES: dict[str, Defense] = {
 PARSER = (trained_parser, treebank, lexicon_attack, "arc_attn.weight")
 CLASSIFIER = (trained_classifier, reviews, review_attack, "output.weight")
 CASES = {name: (name, PARSER) for name in DEFENSES} | {
-    f"{name} on texts": (name, CLASSIFIER) for name in ("both", "noise")
+    f"{name} on texts": (name, CLASSIFIER) for name in ("both", "noise", "ascc", "agreement")
 }
 
 
@@ -121,7 +140,9 @@ def test_two_processes_equal_one(tmp_path, case):
     monitored = name in ("fgm", "both")
     names = [key for key in values if key.startswith(("clean/", "robust/"))]
     # Of each score: clean, robust, at two budgets; and success, at these too, and queries.
-    assert len(names) == (4 * len(make().task.scores) + 4) * monitored
+    assert len(names) == (4 * len(make().task.scores.names) + 4) * monitored
+    names += [key for key in values if key.startswith("certified/")]
+    assert ("certified/las" in names) == (name == "fgm")
     assert {key: values[key] for key in names} == {key: others[key] for key in names}
     first, second = (
         {page.name: page.read_text() for page in (tmp_path / run / FOLDER).glob("*")}

@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.demos.boring_classes import BoringModel
 from substitution_stage import CHEAP, SENTENCES, Stage, sample_data, tensors_of
 
-from robustparse.attacks.candidates.union import in_casing_of
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.one_of import OneOf
+from robustparse.attacks.candidates.table import TableCandidates
 from robustparse.attacks.constraints.tagging.tags import ZHENG_2020_TAGS, AttackableTags
+from robustparse.attacks.search.random_substitution import RandomSubstitution
+from robustparse.attacks.substitution_table import SubstitutionTable
+from robustparse.casing import in_casing_of
 from robustparse.data.batch import Batch
+from robustparse.data.datamodule import Batches
 from robustparse.data.sample.treebank import treebank_lexicon
-from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.copies.substitution import SubstitutionAdversary
+from robustparse.data.treebank_datamodule import TreebankDataModule
+from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.perturbations import Casing, FinalStop, Perturbation, Typos
@@ -104,6 +109,33 @@ def test_epochs_and_seeds_choose_anew(data, settings):
     assert any(runs[0][id_] != runs[1][id_] for id_ in both)
 
 
+def test_each_copy_has_substitutes_of_one_table_drawn_in_each_epoch(data, tmp_path):
+    examples = data.train_examples[:20]
+    words = {word.lower() for example in examples for word in example.sentence.words}
+    tables = []
+    for end in ("x", "y", "z"):
+        table = SubstitutionTable({word: (f"{word}{end}", f"{word}o{end}") for word in words})
+        table.write(tmp_path / end)
+        tables.append(TableCandidates(str(tmp_path / end)))
+    # The worst of two copies by the goal's score.
+    attack = Attack(OneOf(tables), RandomSubstitution(gamma=0.3, trials=2))
+    stage = Stage(data, fraction=1.0)
+    stage.adversary.attack = attack
+    chosen = []
+    for seed in range(6):
+        copies = stage.adversary.copies(stage.trainer, stage.parser, examples, seed)
+        ends = {}
+        assert len(copies) == len(examples)
+        for copy in copies:
+            example = stage.adversary.examples[copy.id]
+            pairs = zip(copy.sentence.words, example.sentence.words, strict=True)
+            (ends[copy.id],) = {new.lower()[-1] for new, old in pairs if new != old}
+            assert copy.gold == example.gold
+        chosen.append(ends)
+    assert all(len({ends[id_] for ends in chosen}) > 1 for id_ in chosen[0])
+    assert all(len(set(ends.values())) == 3 for ends in chosen)
+
+
 @both_kinds
 def test_every_process_divides_by_the_same_weight(data, settings):
     stage = Stage(data, fraction=0.3, **settings)
@@ -178,7 +210,7 @@ def run(
 ) -> tuple[BiaffineParser, Watch]:
     parser, watch = trained_parser().train(), Watch()
     adversary = SubstitutionAdversary(lexicon_attack(CHEAP), seed=1, **settings)
-    data.batch_words = 200
+    data.batches = Batches(words=200)
     trainer(adversary, watch, max_epochs=2, precision=precision).fit(parser, datamodule=data)
     return parser, watch
 
@@ -219,15 +251,3 @@ def test_settings_out_of_range(setting, value, found):
         SubstitutionAdversary(lexicon_attack(), **{setting: value})
     assert error.value.key == f"substitution adversary: {setting}"
     assert error.value.found == found
-
-
-def test_it_needs_a_model_and_data_of_ours():
-    loader = torch.utils.data.DataLoader([0.0])
-    for model, key, found in (
-        (trained_parser(), "data", "must be a DataModule, got NoneType"),
-        (BoringModel(), "model", "must be a robustparse model, got BoringModel"),
-    ):
-        with pytest.raises(InputError) as error:
-            trainer(SubstitutionAdversary(lexicon_attack())).fit(model, loader)
-        assert error.value.key == f"substitution adversary: {key}"
-        assert error.value.found == found

@@ -8,7 +8,7 @@ import torch
 from substitution_stage import SENTENCES, Stage, sample_data, spy, tensors_of
 
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_batch_that_is_left_alone_costs_nothing(data):
 def test_a_budget_that_the_ranking_spends_is_told_once(data, caplog, ranking):
     """Asking about every word first leaves nothing for sentences of as many words as queries."""
     stage = Stage(data, fraction=1.0, budget=3)
-    stage.adversary.attack.search = Zheng2020(ranking=ranking, share_budget=True)
+    stage.adversary.attack.search = Zheng2020(ranking=ranking)
     for epoch in range(7):  # the fifth is the 200th sentence's
         stage.attacked(epoch=epoch)
     told = [record.message for record in caplog.records]

@@ -10,9 +10,10 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.zheng2020 import Zheng2020
-from robustparse.data.treebank import TreebankDataModule
-from robustparse.defenses.copies.substitution import SubstitutionAdversary
-from robustparse.defenses.monitor import RobustnessEvaluation
+from robustparse.data.datamodule import Augmentation
+from robustparse.data.treebank_datamodule import TreebankDataModule
+from robustparse.defenses.robustness_evaluation import RobustnessEvaluation
+from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.errors import InputError
 from robustparse.types import Example, Sentence
 from sample_runs import lexicon_attack, sentences, trained_parser, trainer, write_sample
@@ -59,7 +60,9 @@ def test_a_sentence_without_tags(callback: pl.Callback, unusable: str, tmp_path:
     split = "dev" if unusable == "dev" else "train"
     written(Path(paths[unusable]), split, untagged=True)
     data = TreebankDataModule(
-        train_file=paths["train"], dev_file=paths["dev"], augmented_files=[paths["copies"]]
+        train_file=paths["train"],
+        dev_file=paths["dev"],
+        augmentation=Augmentation([paths["copies"]]),
     )
     before = sentences(WITHOUT_TAGS, split)
     line = 1 + sum(len(example.sentence) + 1 for example in before)

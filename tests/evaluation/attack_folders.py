@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example
 from sample_runs import lexicon_attack, sentences, trained_parser
 
-TASK = DependencyTask()
+TASK = DEPENDENCY
 RUN = {"attack": "zheng2020", "victims": ["parser.ckpt"], "seed": 3, "limit": None}
 FILES = ("examples.jsonl", "adversarial.conllu")
 
@@ -28,7 +28,7 @@ def some(count: int) -> list[Example]:
 def attack(
     folder: Path,
     examples: list[Example],
-    on_sentence: Callable[[Tally], None] = lambda tally: None,
+    on_sentence: Callable[[AttackSums], None] = lambda tally: None,
     **settings: Any,
 ) -> dict[str, Any]:
     victim = ModelVictim([trained_parser()])

@@ -2,7 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any
+
+from example_records import record
 
 SENTENCES = [
     # before, after, success
@@ -14,20 +15,25 @@ SENTENCES = [
 ]
 
 
-def line(id_: int, before: str, after: str, success: bool) -> dict[str, Any]:
-    return {
-        "id": id_,
-        "tokens": before.split(" "),
-        "adversarial_tokens": after.split(" "),
-        "success": success,
-    }
-
-
 def write_folder(folder: Path, sentences: list[tuple[str, str, bool]] = SENTENCES) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [line(10 + number, *one) for number, one in enumerate(sentences)]
+    lines = [
+        record(10 + number, before, after, success=success)
+        for number, (before, after, success) in enumerate(sentences)
+    ]
     text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines)
     (folder / "examples.jsonl").write_text(text, encoding="utf-8")
-    summary = {"task": "dependency", "perplexity": {"clean": None, "attacked": None}}
+    scores = {"uas": None, "las": None}
+    summary = {
+        "task": "dependency",
+        "attack": "by hand",
+        "n_sentences": len(lines),
+        "n_words": 0,
+        "clean": scores,
+        "attacked": scores,
+        "success_rate": None,
+        "edits_per_sentence": None,
+        "perplexity": {"clean": None, "attacked": None},
+    }
     (folder / "summary.json").write_text(json.dumps(summary))
     return folder

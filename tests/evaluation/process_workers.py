@@ -7,17 +7,18 @@ from collections.abc import Sequence
 
 import torch
 
-from robustparse.evaluation.attack_run.ranks import Ranks
-from robustparse.evaluation.attack_run.shards import Lines, Speed
+from example_records import record
+from robustparse.evaluation.attack_processes import Ranks, Records, Speed
 from robustparse.types import DependencyTree, Example, Sentence
 
 EXAMPLES = [Example(id_, Sentence(("word",)), DependencyTree((0,), ("root",))) for id_ in range(9)]
 
 
-def lines(examples: Sequence[Example]) -> Lines:
-    """A line for every sentence."""
+def lines(examples: Sequence[Example]) -> Records:
+    """A record for every sentence; its queries are the process and its number of threads."""
     for example in examples:
-        yield {"id": example.id, "pid": os.getpid(), "threads": torch.get_num_threads()}
+        made_by = {"charged": os.getpid(), "unique": torch.get_num_threads()}
+        yield record(example.id, queries=made_by)
     return Speed(forwards=len(examples), seconds=float(len(examples)))
 
 
@@ -29,7 +30,7 @@ def following(ranks: Ranks) -> None:
 def killed(ranks: Ranks) -> None:
     """Die after a line."""
 
-    def source(examples: Sequence[Example]) -> Lines:
+    def source(examples: Sequence[Example]) -> Records:
         yield from lines(examples[:1])
         os.kill(os.getpid(), signal.SIGKILL)
         return Speed()
@@ -40,7 +41,7 @@ def killed(ranks: Ranks) -> None:
 def never_ending(ranks: Ranks) -> None:
     """Finish a line and wait."""
 
-    def source(examples: Sequence[Example]) -> Lines:
+    def source(examples: Sequence[Example]) -> Records:
         yield from lines(examples[:1])
         time.sleep(600)
         return Speed()

@@ -5,7 +5,7 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.metrics import counted_words
 from robustparse.models.victim import ModelVictim

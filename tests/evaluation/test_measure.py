@@ -12,8 +12,8 @@ from pair_folders import SENTENCES, write_folder
 
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import read_pairs
 from robustparse.evaluation.measure import measure
+from robustparse.evaluation.records import pairs_of, read_finished
 
 PERPLEXITIES = {
     "a dog barks": 10.0,
@@ -183,7 +183,7 @@ def test_folders_that_are_no_finished_attack(tmp_path):
     assert (found.path, found.line) == (str(folder / "summary.json"), 2)
     (folder / "summary.json").write_text("3")
     found = error(folder)
-    assert (found.path, found.expected) == (str(folder / "summary.json"), "a JSON object")
+    assert (found.path, found.line) == (str(folder / "summary.json"), None)
     for name in ("summary.json", "examples.jsonl"):
         folder = write_folder(tmp_path / name)
         (folder / name).unlink()
@@ -206,7 +206,9 @@ def test_lines_that_are_not_an_attacks(tmp_path, change):
     lines = (folder / "examples.jsonl").read_text().splitlines()
     lines[1] = json.dumps({**json.loads(lines[1]), **change})
     (folder / "examples.jsonl").write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match="expected tokens and adversarial_tokens") as error:
-        read_pairs(folder)
-    assert error.value.path == str(folder / "examples.jsonl")
-    assert error.value.key == "sentence 11"
+    path = folder / "examples.jsonl"
+    with pytest.raises(InputError) as error:
+        pairs_of(read_finished(folder)[1], path)
+    assert error.value.path == str(path)
+    many = change == {"adversarial_tokens": ["a"]}  # a record, but not of a substitution
+    assert (error.value.line, error.value.key == "sentence 11") == (None if many else 2, many)

@@ -1,6 +1,8 @@
 """The measures of Huang et al. (2021) on perturbed texts made beforehand, against a plain count."""
 
-from dataclasses import asdict
+import gzip
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,10 @@ from robustparse.evaluation.pairs import (
     read_perturbed_pairs,
 )
 from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq, TranX
-from robustparse.tasks.classification import ClassificationTask
-from robustparse.tasks.dependency import DependencyTask
-from robustparse.tasks.semantic import SemanticTask
+from robustparse.tasks.classification import CLASSIFICATION, ClassificationFiles
+from robustparse.tasks.dependency import DEPENDENCY
+from robustparse.tasks.semantic import semantic_task
+from robustparse.tasks.text import PAIR_COLUMNS
 from robustparse.types import Example, LogicalForm, Sentence
 from robustparse.victims import BlackBox
 
@@ -55,7 +58,7 @@ def write(folder: Path, rows: dict[str, list[tuple[str, str, str]]] = ROWS) -> P
 
 
 def test_measures_by_hand(tmp_path: Path):
-    pairs = read_perturbed_pairs(write(tmp_path), ClassificationTask())
+    pairs = read_perturbed_pairs(write(tmp_path), CLASSIFICATION)
     scores, worst = pair_scores(pair_outcomes(Honest(), pairs))
     found = {
         name: [*[*asdict(one).values()][:4], one.changed, one.answerable, one.deduplicated]
@@ -78,8 +81,8 @@ def test_measures_by_hand(tmp_path: Path):
 FORM = "job ( ANS ) , loc ( ANS , s0 )"
 
 
-class Slotted(ClassificationTask):
-    """A task whose answers need the slot of a text, if it has one."""
+class Slotted(ClassificationFiles):
+    """Files whose answers need the slot of a text, if it has one."""
 
     def needed(self, example: Example) -> frozenset[str]:
         return frozenset({"s0"} & {*example.sentence.words})
@@ -91,9 +94,9 @@ def test_a_row_that_lost_what_its_answer_needs(tmp_path: Path):
         *("right a\tright a", "wrong s0\twrong s0", "right s0\twrong s0"),
     )
     rows = [(*text.split("\t"), "x") for text in texts]
-    pairs = read_perturbed_pairs(write(tmp_path, {"deletion": rows}), ClassificationTask())
+    pairs = read_perturbed_pairs(write(tmp_path, {"deletion": rows}), CLASSIFICATION)
     victim = Honest()
-    victim.task = Slotted()
+    victim.task = replace(CLASSIFICATION, files=Slotted())
     scores = pair_scores(pair_outcomes(victim, pairs))[0]["deletion"]
     assert (scores.standard_accuracy, scores.perturbation_accuracy) == pytest.approx((60.0, 80.0))
     assert (scores.answerable, scores.attainable) == pytest.approx((75.0, 40.0))
@@ -103,7 +106,7 @@ def test_a_form_outside_the_grammar_is_named_by_its_file_and_line(tmp_path: Path
     nested = "job ( ANS ) , loc ( ANS , loc ( ANS , s0 ) )"
     rows = [("a s0", "a", FORM), ("a s0 b", "a", FORM), ("b", "a", nested)]
     folder = write(tmp_path, {"insertion": rows})
-    original = read_perturbed_pairs(folder, SemanticTask())["insertion"][0].original
+    original = read_perturbed_pairs(folder, semantic_task())["insertion"][0].original
     known = Vocabulary.from_examples([original], min_count=1)
     parser = TranX(LSTMEncoder(5, 0, 4, 6, 1), vocabulary=known)
     with pytest.raises(InputError) as error:
@@ -113,7 +116,7 @@ def test_a_form_outside_the_grammar_is_named_by_its_file_and_line(tmp_path: Path
 
 def test_unknown_words_are_those_without_a_vector_of_their_own(tmp_path: Path):
     rows = {"deletion": [("a zebra s0", "a s0", FORM)], "insertion": [("a s0", "a s0", FORM)] * 2}
-    pairs = read_perturbed_pairs(write(tmp_path, rows), SemanticTask())
+    pairs = read_perturbed_pairs(write(tmp_path, rows), semantic_task())
     known = Vocabulary.from_examples([pairs["deletion"][0].original], min_count=1)
     parser = Seq2Seq(LSTMEncoder(5, 0, 4, 6, 1), token_dim=4, hidden=5, vocabulary=known)
     scores, _ = pair_scores(pair_outcomes(ModelVictim([parser]), pairs))
@@ -135,7 +138,7 @@ def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
         (" ".join(rng.choice(words, 3)), " ".join(rng.choice(words, 4)), forms[number % 3])
         for number in range(40)
     ]
-    pairs = read_perturbed_pairs(write(tmp_path, {"insertion": rows}), SemanticTask())
+    pairs = read_perturbed_pairs(write(tmp_path, {"insertion": rows}), semantic_task())
     originals = [pair.original for pair in pairs["insertion"]]
     settings = {"token_dim": 4, "hidden": 5, "beam": 2, "longest": 12}
     known = Vocabulary.from_examples(originals, min_count=1)
@@ -170,19 +173,35 @@ def test_success_counts_rows_whose_gold_loss_has_grown(tmp_path: Path):
 def test_what_is_no_row_is_named(tmp_path: Path, line: str, expected: str):
     (tmp_path / "insertion.tsv").write_text(f"a\tb\t( a )\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
-        read_perturbed_pairs(tmp_path, SemanticTask())
+        read_perturbed_pairs(tmp_path, semantic_task())
     assert error.value.line == 2
     assert expected in str(error.value.expected)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "tsv.gz"])
+def test_an_original_that_does_not_fit_is_named_with_its_file(ending: str, tmp_path: Path):
+    row = ("right x b", "right b", "x")
+    if ending == "jsonl":
+        text = json.dumps(dict(zip(PAIR_COLUMNS, row, strict=True)))
+    else:
+        text = ("," if ending == "csv" else "\t").join(row)
+    path = tmp_path / f"insertion.{ending}"
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    pairs = read_perturbed_pairs(tmp_path, CLASSIFICATION)
+    assert list(pairs) == ["insertion"]
+    with pytest.raises(InputError) as error:
+        check_originals(CLASSIFICATION, pairs, tmp_path, [])
+    assert (error.value.path, error.value.line) == (str(path), 1)
+
+
 def test_folders_and_originals_that_do_not_fit(tmp_path: Path):
     with pytest.raises(InputError) as error:
-        read_perturbed_pairs(tmp_path, SemanticTask())
+        read_perturbed_pairs(tmp_path, semantic_task())
     assert error.value.path == str(tmp_path)
     write(tmp_path)
     with pytest.raises(InputError):
-        read_perturbed_pairs(tmp_path, DependencyTask())
-    task = ClassificationTask()
+        read_perturbed_pairs(tmp_path, DEPENDENCY)
+    task = CLASSIFICATION
     pairs = read_perturbed_pairs(tmp_path, task)
     texts = ["right b", "wrong b", "right x b", "right"]
     examples = [Example(i, Sentence(tuple(text.split())), "x") for i, text in enumerate(texts)]
@@ -199,7 +218,7 @@ def test_rows_with_another_answer_than_the_data_are_refused(tmp_path: Path):
     row = "in a b\tin a\t"
     same = "( lambda $7 e ( and ( y $7 ) ( x $7 ) ) )"
     (tmp_path / "insertion.tsv").write_text(f"{row}{same}\n{row}( x b )\n{row}( x a )\n")
-    task = SemanticTask()
+    task = semantic_task()
     pairs = read_perturbed_pairs(tmp_path, task)
     gold = "( lambda $0 e ( and ( x $0 ) ( y $0 ) ) )"
     data = [example(0, "in a", gold), example(1, "in a", "( x b )"), example(2, "a", "( x a )")]

@@ -10,7 +10,7 @@ from robustparse.evaluation.clean import predictions
 from robustparse.evaluation.perturbed import perturbed_answers, perturbed_scores
 from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq
 from robustparse.perturbations.perturbation import Perturbation, Rewording
-from robustparse.tasks.semantic import SemanticTask
+from robustparse.tasks.semantic import semantic_task
 from robustparse.types import Sentence
 
 RAW = 'show me rivers in new york .\tshow me river in s0\t( a s0 )\t{"s0": "new york"}\n'
@@ -28,7 +28,7 @@ class SecondWord(Perturbation):
 def test_changed_words_are_a_share_of_the_words_that_operations_see(tmp_path: Path) -> None:
     """One of seven raw words; slots and stems are five."""
     (tmp_path / "raw.tsv").write_text(RAW)
-    examples = SemanticTask().read(tmp_path / "raw.tsv")
+    examples = semantic_task().files.read(tmp_path / "raw.tsv")
     parser = Seq2Seq(
         LSTMEncoder(4, 3, 4, hidden=4, layers=1),
         hidden=8,

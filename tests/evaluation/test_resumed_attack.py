@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from attack_folders import FILES, RUN, TASK, attack, contents, some
 
+from example_records import record
+from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_run.attack_folder import attack_into
-from robustparse.evaluation.lines import each_line, json_line
-from robustparse.evaluation.tally import Tally
+from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_sums import AttackSums
+from robustparse.evaluation.records import encode_record, read_records
 from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
 
@@ -23,7 +25,7 @@ class Stopping:
     def __init__(self, stop: int) -> None:
         self.stop, self.calls = stop, 0
 
-    def __call__(self, tally: Tally) -> None:
+    def __call__(self, tally: AttackSums) -> None:
         self.calls += 1
         if self.calls == self.stop:
             raise KeyboardInterrupt if self.stop % 2 else RuntimeError("killed")
@@ -34,7 +36,7 @@ def test_a_run_stopped_anywhere_and_run_again_writes_the_same_files(tmp_path, wh
         folder, stopping = tmp_path / str(stop), Stopping(stop)
         with pytest.raises((KeyboardInterrupt, RuntimeError)):
             attack(folder, some(12), stopping)
-        assert len(list(each_line(folder / "examples.jsonl"))) == stop
+        assert len(list(read_records(folder / "examples.jsonl"))) == stop
         assert not (folder / "summary.json").exists()
         attack(folder, some(12), stopping)
         assert stopping.calls == 12  # no sentence is attacked twice
@@ -48,7 +50,7 @@ def test_a_run_stopped_anywhere_and_run_again_writes_the_same_files(tmp_path, wh
 def test_a_killed_process_leaves_every_finished_sentence(tmp_path, whole):
     calls: list[int] = []
 
-    def die(tally: Tally) -> None:
+    def die(tally: AttackSums) -> None:
         calls.append(1)
         if len(calls) == 5:
             os._exit(9)  # nothing is closed or flushed
@@ -59,14 +61,14 @@ def test_a_killed_process_leaves_every_finished_sentence(tmp_path, whole):
     process.start()
     process.join()
     assert process.exitcode == 9
-    assert len(list(each_line(tmp_path / "examples.jsonl"))) == 5
+    assert len(list(read_records(tmp_path / "examples.jsonl"))) == 5
     attack(tmp_path, some(12))
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
 
 
 def test_stopped_again_and_again(tmp_path, whole):
-    def stop(tally: Tally) -> None:
+    def stop(tally: AttackSums) -> None:
         raise KeyboardInterrupt
 
     for _ in range(12):
@@ -94,8 +96,8 @@ def test_a_last_line_torn_at_any_byte_is_attacked_again(tmp_path, whole):
 
 def test_zeros_after_a_power_cut_are_a_torn_line_too(tmp_path):
     path = tmp_path / "examples.jsonl"
-    path.write_bytes(b'{"id": 1}\n\0\0\0\0')
-    assert list(each_line(path)) == [{"id": 1}]
+    path.write_bytes(encode_record(record(1)) + b"\0\0\0\0")
+    assert list(read_records(path)) == [record(1)]
 
 
 def test_a_run_killed_before_its_summary_reports_no_speed(tmp_path, whole):
@@ -157,11 +159,12 @@ def test_a_folder_in_which_nothing_was_finished_is_free(tmp_path, whole):
     [
         ("run.json", None, None, "no run.json"),
         ("run.json", "{", 1, "not JSON"),
-        ("run.json", "[1]", None, "found list"),
+        ("run.json", "[1]", None, "Expected `object`"),
+        ("run.json", '{"victims": 3}', None, "victims"),
         ("examples.jsonl", '{"id": \n{"id": 2}\n', 1, "not JSON"),
-        ("examples.jsonl", '{"id": "x"}\n', 1, "no sentence as an attack writes it"),
-        ("examples.jsonl", "{}\n", 1, "no sentence"),
-        ("examples.jsonl", "3\n", 1, "found int"),
+        ("examples.jsonl", '{"id": "x"}\n', 1, "id"),
+        ("examples.jsonl", "{}\n", 1, "missing required field"),
+        ("examples.jsonl", "3\n", 1, "Expected `object`"),
     ],
 )
 def test_broken_files_are_named(tmp_path, whole, name, content, line, message):
@@ -187,63 +190,70 @@ def damaged(content: bytes, seed: int) -> bytes:
 
 @pytest.mark.parametrize("name", ["examples.jsonl", "run.json"])
 def test_a_damaged_byte_is_found(tmp_path, whole, name):
-    """Or changes nothing that is read."""
+    """Or changes no score; a letter of a word or a count of queries may be another one."""
     files, found = contents(whole), 0
+    kept = json.loads(files.pop("summary.json"))
     for seed in range(40):
         for file, text in files.items():
             (tmp_path / file).write_bytes(damaged(text, seed) if file == name else text)
+        (tmp_path / "summary.json").unlink(missing_ok=True)
         try:
-            attack(tmp_path, some(12))
+            summary = attack(tmp_path, some(12))
         except InputError:
             found += 1
         else:
-            assert contents(tmp_path)["summary.json"] == files["summary.json"], seed
+            lines = (tmp_path / "examples.jsonl").read_bytes().splitlines()
+            said = [tuple(json.loads(line)["adversarial_tokens"]) for line in lines]
+            written = read_treebank(str(tmp_path / "adversarial.conllu"))
+            assert [one.sentence.words for one in written] == said, seed
+            for key in ("clean", "attacked", "success_rate", "edit_rate", "by_tag"):
+                assert summary[key] == kept[key], seed
     assert found > 30
 
 
 WORDS = "adversarial_tokens"
 DAMAGES = [
     ({"id": 40}, "no sentence 40"),
-    ({"id": 1}, "the sentence 1 of line 1 again"),
-    ({"tokens": ["a"]}, "tokens"),
+    ({"id": 1}, "repeats the sentence 1 of line 1"),
+    ({"tokens": ["a"]}, "expected 1 heads"),
     ({WORDS: ["a"]}, "shorter"),
-    ({WORDS: 3}, "no words"),
+    ({WORDS: [""] * 9}, WORDS),
+    ({WORDS: 3}, WORDS),
     ({"edited": [0, 1, 2, 3]}, "edited"),
     ({"gold": {"heads": [0], "labels": ["root"]}}, "gold"),
     ({"attacked": {"heads": [0], "labels": ["root"]}}, "heads"),
-    ({"clean": None}, "NoneType"),
-    ({"counted": 0}, "more is correct than counted"),
-    ({"success": "yes"}, "true or false"),
-    ({"queries": {"charged": -1, "unique": 1}}, "negative"),
+    ({"clean": None}, "clean"),
+    ({"counted": 0}, "counted"),
+    ({"success": "yes"}, "success"),
+    ({"queries": {"charged": -1, "unique": 1}}, "queries.charged"),
     ({"queries": {"charged": 1}}, "unique"),
     ({"edited_tags": ["NN"] * 9}, "edited_tags"),
-    ({"candidates": {"slots": "many", "sums": {}}}, "not as"),
+    ({"candidates": {"slots": "many", "sums": {}}}, "candidates.slots"),
 ]
 
 
 @pytest.mark.parametrize(("change", "says"), DAMAGES)
 def test_a_line_of_another_sentence_is_refused(tmp_path, whole, change, says):
-    """Line 2, written with a checksum that holds."""
     for file, text in contents(whole).items():
         (tmp_path / file).write_bytes(text)
-    first, second, *others = list(each_line(whole / "examples.jsonl"))
+    first, second, *others = list(read_records(whole / "examples.jsonl"))
     rows = [{**first, "id": 0}, {**second, **change}, *others]
     if change == {"id": 1}:
         rows = [second, second]
-    (tmp_path / "examples.jsonl").write_text("".join(map(json_line, rows)), "utf-8")
+    (tmp_path / "examples.jsonl").write_bytes(b"".join(map(encode_record, rows)))
     with pytest.raises(InputError, match=says) as error:
         attack(tmp_path, some(12))
     assert (error.value.path, error.value.line) == (str(tmp_path / "examples.jsonl"), 2)
 
 
-def test_a_summary_that_does_not_follow_from_the_lines_is_refused(tmp_path, whole):
+def test_a_summary_with_a_value_of_another_type_is_refused(tmp_path, whole):
     for file, text in contents(whole).items():
         (tmp_path / file).write_bytes(text)
     path = tmp_path / "summary.json"
     summary = json.loads(path.read_text())
     for key in ("n_words", "attacked", "by_tag", "attack"):
-        path.write_text(json.dumps({**summary, key: 3}))
-        with pytest.raises(InputError, match="does not agree") as error:
+        path.write_text(json.dumps({**summary, key: 3.5}))
+        with pytest.raises(InputError) as error:
             attack(tmp_path, some(12))
         assert (error.value.path, error.value.key) == (str(path), key)
     path.unlink()
@@ -255,7 +265,7 @@ def test_lines_that_are_lost_during_an_attack_end_it(tmp_path, whole, kept):
     """The file is deleted or cut off; the lines after are kept, and the run can be resumed."""
     path = tmp_path / "examples.jsonl"
 
-    def lose(tally: Tally) -> None:
+    def lose(tally: AttackSums) -> None:
         if tally.sums["sentences"] == 6:
             rows = path.read_bytes().splitlines(keepends=True)
             path.unlink() if kept is None else os.truncate(path, len(b"".join(rows[:kept])))
@@ -264,6 +274,6 @@ def test_lines_that_are_lost_during_an_attack_end_it(tmp_path, whole, kept):
         attack(tmp_path, some(12), lose)
     assert error.value.path == str(path)
     assert not (tmp_path / "summary.json").exists()
-    assert 6 <= len(list(each_line(path))) < 12
+    assert 6 <= len(list(read_records(path))) < 12
     attack(tmp_path, some(12))
     assert contents(tmp_path)["examples.jsonl"] == contents(whole)["examples.jsonl"]

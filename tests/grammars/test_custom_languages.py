@@ -8,7 +8,7 @@ import pytest
 from robustparse.data.utterances.forms import read_forms
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.grammars import Language, Node, exact_match, language_named
+from robustparse.grammars import Language, Node, exact_match, language_named, tranx_match
 from robustparse.grammars.language import MAX_DEPTH
 from robustparse.models import Coarse2Fine, LSTMEncoder, SemanticParser, Seq2Seq, TranX
 from robustparse.trust import trust
@@ -61,10 +61,10 @@ KINDS: list[tuple[type[SemanticParser], dict[str, int]]] = [
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Make:
-    def made(operators: str = "()", more: str = "") -> Language:
-        name = f"calls_{abs(hash((request.node.name, operators, more)))}"
+    def made(operators: str = "()", more: str = "", grammar: str = GRAMMAR) -> Language:
+        name = f"calls_{abs(hash((request.node.name, operators, more, grammar)))}"
         (tmp_path / f"{name}.py").write_text(MODULE.format(operators=operators, more=more))
-        (tmp_path / "calls.asdl").write_text(GRAMMAR)
+        (tmp_path / "calls.asdl").write_text(grammar)
         monkeypatch.syspath_prepend(str(tmp_path))
         trust([name])
         return language_named(f"{name}.Calls")
@@ -93,7 +93,7 @@ def test_operators_come_back_as_they_were(make: Make, head: str) -> None:
     assert language.from_ast(node) == tree
 
 
-@pytest.mark.parametrize("operators", ["('SELECT', 'select')", "('group-by',)", "'Select'"])
+@pytest.mark.parametrize("operators", ["('SELECT', 'select')", "('group-by',)"])
 def test_operators_without_a_constructor_each_are_refused(make: Make, operators: str) -> None:
     language = make(operators)
     with pytest.raises(InputError) as error:
@@ -132,6 +132,65 @@ def test_a_form_that_does_not_come_back_is_refused_by_its_line(
     with pytest.raises(InputError) as error:
         check(*KINDS[kind], examples)
     assert (error.value.path, error.value.line) == ("forms.tsv", 2)
+
+
+# A string would contain the heads ``an`` and ``a`` as well as ``and``.
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        *("operators = 'and'", "unordered = 'and'", "repeatable = 'and'", "binders = 'lambda'"),
+        *("operators = (1,)", "unordered = None", "variable_types = {'lambda'}"),
+        "def __init__(self): raise ValueError('no language')",
+    ],
+)
+def test_attributes_of_other_types_are_refused(make: Make, attribute: str) -> None:
+    with pytest.raises(InputError):
+        make(more=f"    {attribute}")
+
+
+METHODS = {
+    "read": (0, 1, 2),
+    "print": (0, 1, 2),
+    "canonical": (0, 1, 2),
+    "by_heads": (0, 1, 2),
+    "leaf": (2,),
+    "to_ast": (2,),
+    "from_ast": (2,),
+}
+
+
+@pytest.mark.parametrize("body", ["raise IndexError(2)", "return None", "return {}['x']"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_that_fails_is_refused_by_the_line_of_the_form(
+    make: Make, tmp_path: Path, method: str, body: str
+) -> None:
+    language = make(more=f"    def {method}(self, given): {body}")
+    for kind in METHODS[method]:
+        with pytest.raises(InputError) as error:
+            check(*KINDS[kind], examples_of(tmp_path, language, "f ( y )"))
+        assert error.value.line == 1
+
+
+def test_a_form_on_which_a_method_fails_never_matches(make: Make) -> None:
+    language = make(more="    def read(self, text): return ('f', text.split()[2])")
+    assert exact_match("f ( x )", "f ( x )", language.name)
+    assert not exact_match("f", "f ( x )", language.name)
+    assert not tranx_match("f", "f ( x )", language.name)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *("Apply(name function) | Constant(name constant)", "Constant(name constant)"),
+        "Apply(call* arguments, name function) | Constant(name constant)",
+        "Apply(name function, call* arguments) | Constant(name a) | Constant(name b)",
+        "Apply(name function, call* arguments) | Constant(name constant) | Select",
+    ],
+)
+def test_grammars_without_the_usual_constructors_are_refused(make: Make, rules: str) -> None:
+    language = make("('select',)", grammar=f"name\ncall = {rules}\n")
+    with pytest.raises(InputError):
+        [language.to_ast((head, "x", "y")) for head in ("f", "select")]
 
 
 def test_what_read_returns_has_to_be_a_tree(make: Make, tmp_path: Path) -> None:
@@ -179,5 +238,5 @@ def test_a_deep_answer_is_none() -> None:
     node = language.to_ast("$0")
     for _ in range(5_000):
         node = Node(language.rule("Not"), ((node,),))
-    assert parser._answer(node) == ""
-    assert parser._answer(language.to_ast("$0")) == "$0"
+    assert parser._printed(node) == ""
+    assert parser._printed(language.to_ast("$0")) == "$0"

@@ -1,6 +1,7 @@
 """Scores, losses and parses of the biaffine parser against loops over single words."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from robustparse.data.batch import Batch
 from robustparse.errors import InputError
-from robustparse.models.dependency.biaffine import BiaffineParser
+from robustparse.models.dependency.biaffine import EPSILON, BiaffineParser
 from robustparse.models.dependency.trees import is_tree
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import DependencyTree, Example, Sentence
@@ -99,6 +100,27 @@ def test_losses_equal_a_loop(parser):
                 at = parser.vocabulary.label_ids[label]
                 total += math.log(sum(map(math.exp, labels))) - labels[at]
         assert float(losses[row]) == pytest.approx(total, abs=1e-9)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("scale", [1.0, 50.0])  # with large scores, some margins are clipped
+def test_margins_equal_a_loop(parser, scale: float):
+    batch = batch_of(parser, made_up(0))
+    scores = parser(batch)
+    scores = replace(scores, arcs=scores.arcs * scale)
+    expected = []
+    for row, length in enumerate(batch.lengths.tolist()):
+        margins = [0.0]
+        for word in range(1, length + 1):
+            by_head = scores.arcs[row, word].tolist()
+            gold = int(batch.gold["heads"][row, word - 1])
+            rivals = [by_head[head] for head in range(length + 1) if head not in (gold, word)]
+            if rivals:
+                margins.append(max(by_head[gold] - max(rivals), -EPSILON))
+        expected.append(-sum(margins))
+    torch.testing.assert_close(
+        parser.margin(scores, batch), torch.tensor(expected, dtype=scores.arcs.dtype)
+    )
 
 
 @torch.no_grad()

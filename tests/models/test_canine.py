@@ -149,7 +149,7 @@ def test_a_checkpoint_is_loaded_without_the_folder(tmp_path):
     assert other.differences(specification(parser.encoder)["init_args"]) == expected
     specified = specification(parser)
     specified["init_args"]["encoder"]["init_args"]["stored"] = None
-    with pytest.raises(InputError, match="without the stored"):
+    with pytest.raises(InputError, match="lacks its content"):
         instantiate(specified, vocabulary=parser.vocabulary)
 
 

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from robustparse import __version__
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Augmentation
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import FORMAT, KEY, instantiate, read_checkpoint, specification
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -71,7 +72,7 @@ def test_a_checkpoint_says_which_data_it_was_trained_on(make_parser, treebank, t
     for name, path, settings in (
         ("same", treebank, {}),
         ("seed", treebank, {"seed": 1}),
-        ("copies", treebank, {"augmented_files": [str(treebank)]}),
+        ("copies", treebank, {"augmentation": Augmentation([str(treebank)])}),
         ("words", tmp_path / "words.conllu", {}),
         ("trees", tmp_path / "trees.conllu", {}),
     ):
@@ -80,8 +81,17 @@ def test_a_checkpoint_says_which_data_it_was_trained_on(make_parser, treebank, t
         trainer(max_steps=1).fit(parser, datamodule=data)
         torch.save(content(parser), tmp_path / name)
         found[name] = load(tmp_path / name).trained_on
+        assert parser.trained_on == found[name]
     assert found["same"] == found["seed"] == found["copies"]
     assert len({*found.values(), None}) == 4
+
+
+def test_only_training_changes_what_a_model_was_trained_on(make_parser, treebank, tmp_path):
+    parser, data = make_parser(dropout=0.0), TreebankDataModule(folder="sample")
+    trainer(max_steps=1).fit(parser, datamodule=TreebankDataModule(train_file=str(treebank)))
+    before = content(parser)[KEY]
+    trainer(limit_test_batches=1).test(parser, datamodule=data, verbose=False)
+    assert content(parser)[KEY] == before
 
 
 def test_a_trained_parser_continues_from_its_checkpoint(small, saved):
@@ -96,7 +106,9 @@ def test_a_trained_parser_continues_from_its_checkpoint(small, saved):
 def test_a_specification_holds_plain_data_and_makes_the_same_again(vocabulary):
     encoder = LSTMEncoder(word_dim=6, character_dim=0, hidden=3, layers=1, dropout=0.1)
     optimization = Optimization(learning_rate=1e-3, betas=(0.8, 0.9), schedule="linear")
-    parser = BiaffineParser(encoder, 5, 3, 0.2, optimization, seed=4, vocabulary=vocabulary)
+    parser = BiaffineParser(
+        encoder, 5, 3, 0.2, optimization=optimization, seed=4, vocabulary=vocabulary
+    )
     described = specification(parser)
     assert described["init_args"]["encoder"]["init_args"]["word_dim"] == 6
     assert described["init_args"]["optimization"]["init_args"]["betas"] == (0.8, 0.9)

@@ -7,20 +7,19 @@ import torch
 from tiny_semantic_parsers import EXAMPLES, batch_of, make
 from torch import Tensor
 
-from robustparse.models.semantic.sketch_steppers import SketchStepper
+from robustparse.models.semantic.coarse2fine import SketchStepper
 from robustparse.types import Example, LogicalForm
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("fixed_loss", [True, False])
-def test_the_loss_of_coarse2fine_by_hand(fixed_loss: bool):
+def test_the_loss_of_coarse2fine_by_hand():
     """Both decoders see the output at the bracket's step; brackets count in training only."""
-    parser = make("Coarse2Fine", dropout=0.0, smoothing=0.0, fixed_loss=fixed_loss)
+    parser = make("Coarse2Fine", dropout=0.0, smoothing=0.0)
     example = EXAMPLES[1]
     batch = batch_of(parser, [example])
     states = parser.encoder(parser.embed(batch), batch.words, batch.lengths)[0]
     cell = parser.first_cell(torch.cat([states[0], states[-1]]))
-    words, start, numbers = states[1:], (cell.tanh(), cell), parser.sketch_tokens
+    words, start, numbers = states[1:], (cell.tanh(), cell), parser.codec.sketch_tokens
 
     def losses(decoder: Any, inputs: list[Tensor], gold: list[int], above: list[int]) -> list[Any]:
         """The losses of each step; ``above`` is the step before which a bracket was opened."""
@@ -42,7 +41,7 @@ def test_the_loss_of_coarse2fine_by_hand(fixed_loss: bool):
 
     # ( and ( a $0 ) ( b c0 ) )
     sketch = [numbers[token] for token in ("(and", "a@1", "b@1", ")")]
-    gold = [*sketch, parser.sketch_end]
+    gold = [*sketch, parser.codec.sketch_end]
     read = [parser.sketches.weight[number] for number in (0, *sketch)]
     coarse = sum(losses(parser.coarse, read, gold, [0, 1, 1, 1, 0]))
     encoded = parser.encoded_sketch(torch.tensor([gold]))[0]
@@ -59,7 +58,7 @@ def test_the_loss_of_coarse2fine_by_hand(fixed_loss: bool):
     assert float(parser.loss(parser(batch), batch)) == pytest.approx(float(told), rel=1e-12)
     parser.train()
     parser.encoder.eval()
-    expected = coarse + sum(fine) if fixed_loss else told
+    expected = coarse + sum(fine)
     assert float(parser.loss(parser(batch), batch)) == pytest.approx(float(expected), rel=1e-12)
 
 

@@ -200,7 +200,7 @@ def test_a_checkpoint_is_loaded_without_the_files(paths, tmp_path):
         instantiate(held, vocabulary=parser.vocabulary)
     assert (caught.value.key, caught.value.path) == ("lstm.dim", None)
     encoder["stored"] = None
-    with pytest.raises(InputError, match=r"names weights .* without the stored"):
+    with pytest.raises(InputError, match=r"names weights .* lacks its content"):
         instantiate(held, vocabulary=parser.vocabulary)
 
 
@@ -212,9 +212,9 @@ def test_the_experiment_runs_once_its_paths_are_given(paths, tmp_path, monkeypat
     files = " ".join(f"--{given}.encoder.init_args.{name} {path}" for name, path in paths.items())
     quiet = "--trainer.enable_progress_bar false --trainer.enable_model_summary false"
     brief = f"--trainer.max_steps 1 --trainer.limit_val_batches 1 --trainer.accelerator cpu {quiet}"
-    experiment = "fit --config experiment/ewt_biaffine_elmo --data.init_args.folder sample"
+    experiment = "fit --config model/biaffine_elmo --data.init_args.folder sample"
     main(f"{experiment} {files} {sizes} {brief}".split())
-    parser = load("runs/ewt_biaffine_elmo/last.ckpt")
+    parser = load("runs/biaffine_elmo/last.ckpt")
     assert isinstance(parser.encoder, ELMoEncoder)
     assert len(parser.predict([TEXTS[0].split()])[0].heads) == 5
 
@@ -261,7 +261,7 @@ def test_layers_that_the_options_do_not_have_are_named(changes, key, paths, voca
     with pytest.raises(InputError) as caught:
         ELMoEncoder(**paths).build(vocabulary)
     assert caught.value.key.endswith(key)
-    assert caught.value.found.endswith("and no layer of the model takes it")
+    assert caught.value.found.endswith("but the model has no such layer")
     assert caught.value.expected == f"only the layers of {paths['options']}"
 
 

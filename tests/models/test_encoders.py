@@ -163,7 +163,7 @@ def with_vectors(path, rows) -> LSTMEncoder:
 @pytest.mark.parametrize("value", ["0", "0.1", "-7", "3e38"])
 def test_vectors_of_one_value_cannot_be_divided_by_their_deviation(tmp_path, vocabulary, value):
     rows = {f"w{index}": [value] * 3 for index in range(9)}
-    with pytest.raises(InputError, match=r"standard deviation of .* divided") as caught:
+    with pytest.raises(InputError, match="standard deviation") as caught:
         with_vectors(tmp_path / "vectors.txt", rows).build(vocabulary)
     assert caught.value.path == str(tmp_path / "vectors.txt")
     assert "values differ" in caught.value.remedy
@@ -180,7 +180,7 @@ def test_the_squares_of_large_values_are_numbers(tmp_path, vocabulary):
 @pytest.mark.parametrize(
     ("wrong", "setting", "message"),
     [
-        ({"word_dim": 0, "character_dim": 0}, "", "both 0: nothing tells words apart"),
+        ({"word_dim": 0, "character_dim": 0}, "", "both 0: words cannot be distinguished"),
         ({"word_dim": 0, "vectors": "a.txt"}, "vectors", "set word_dim to their width"),
         ({"max_vectors": 9}, "max_vectors", "has no effect without vectors; set vectors"),
         ({"tune_vectors": True}, "tune_vectors", "has no effect without vectors"),

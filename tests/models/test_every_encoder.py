@@ -208,7 +208,7 @@ def test_every_word_has_one_tag(parser):
     whole = Sentence(words, xpos=tags)
     for wrong in (tags[:2], (*tags, "NN")):
         for given in (Sentence(words, xpos=wrong), Sentence(words, upos=wrong, xpos=tags)):
-            refused(parser, [whole, given], "sentence 2", "one tag a word")
+            refused(parser, [whole, given], "sentence 2", "a tag for each word")
     # One tag too few in a sentence and one too many in the next are as many as words.
     parted = [Sentence(words, xpos=tags[:2]), Sentence(words, xpos=(*tags, "NN"))]
     tree = DependencyTree((0, 1, 2), ("root", "obj", "obj"))
@@ -254,7 +254,7 @@ def test_static_vectors_are_added_to_what_is_trained(folder):
     capped.build(Vocabulary.from_examples(examples()))
     assert capped.vector_words == ["dog", "cats"]
     wrong = LSTMEncoder(**{**SIZES, "word_dim": 4}, vectors=str(folder / "vectors.txt"))
-    with pytest.raises(InputError, match="vectors of 5 numbers, and word_dim is 4") as caught:
+    with pytest.raises(InputError, match="vectors of 5 numbers, but word_dim is 4") as caught:
         wrong.build(Vocabulary.from_examples(examples()))
     assert caught.value.path == str(folder / "vectors.txt")
     assert caught.value.remedy == "set word_dim to 5"

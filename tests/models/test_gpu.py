@@ -19,8 +19,9 @@ from robustparse.attacks import (
     Lexicon,
     Zheng2020WhiteBox,
 )
+from robustparse.data.datamodule import Batches
 from robustparse.data.sample.treebank import treebank_lexicon
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.defenses import FGM, PGD, FreeLB, SubstitutionAdversary
 from robustparse.models.base import Model
 from robustparse.models.dependency.parser import DependencyParser
@@ -150,7 +151,7 @@ def test_training_with_a_defense(name: str, made: Callable[[], DependencyParser]
         for module in model.modules():
             if hasattr(module, "dropout"):
                 module.dropout = 0.0
-        data = TreebankDataModule("sample", batch_words=300, seed=1)
+        data = TreebankDataModule("sample", batches=Batches(words=300), seed=1)
         steps = {"accelerator": accelerator, "max_steps": 4, "max_epochs": -1}
         trainer(DEFENSES[name](), precision="64-true", **steps).fit(model, datamodule=data)
         return {key: value.cpu() for key, value in model.state_dict().items()}

@@ -44,7 +44,7 @@ def make(kind: str, **settings: Any) -> Any:
 
 def joined(parser: SemanticParser, first: int, second: int) -> Example:
     pair = EXAMPLES[first], EXAMPLES[second]
-    return parser.task.concatenated(*pair, parser.encoder.separator)
+    return parser.task.files.concatenated(*pair, parser.encoder.separator)
 
 
 def batch_of(parser: SemanticParser, *examples: Example) -> Batch:
@@ -105,7 +105,7 @@ def test_the_columns_of_coarse2fine_are_those_of_one_text():
     ended = [*sketches[0], "end", *sketches[1]]
     assert found["sketch_opened"] == opened(ended)
     assert found["opened"] == opened(tokens)[:-1]
-    ids, end = parser.sketch_tokens, parser.sketch_end
+    ids, end = parser.codec.sketch_tokens, parser.codec.sketch_end
     assert found["sketch"] == [*(ids.get(token, end) for token in ended), end]
     for token, source in zip(tokens, found["sources"], strict=True):
         head = token.removeprefix("(")

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Batches
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import KEY
@@ -33,24 +34,24 @@ class OwnParser(BiaffineParser):
 @pytest.mark.parametrize(
     ("kind", "encoder", "settings", "message"),
     [
-        (OwnParser, LSTMEncoder(**SIZES), {}, r"no checkpoint of a .*\.OwnParser could be loaded"),
+        (OwnParser, LSTMEncoder(**SIZES), {}, r"checkpoints of .*\.OwnParser could not be loaded"),
         (
             BiaffineParser,
             OwnEncoder(**SIZES),
             {},
-            r"encoder: no checkpoint of a .*\.OwnEncoder could be loaded; exp",
+            r"encoder: checkpoints of .*\.OwnEncoder could not be loaded; exp",
         ),
         (
             BiaffineParser,
             LSTMEncoder(**SIZES),
             {"seed": np.int64(3)},
-            r"BiaffineParser: seed: no checkpoint of a numpy\.int64",
+            r"BiaffineParser: seed: checkpoints of numpy\.int64",
         ),
         (
             BiaffineParser,
             LSTMEncoder(**SIZES, dropout=np.float64(0.1)),
             {},
-            r"LSTMEncoder: dropout: no checkpoint of a numpy\.float64",
+            r"LSTMEncoder: dropout: checkpoints of numpy\.float64",
         ),
     ],
 )
@@ -75,7 +76,9 @@ def test_a_loaded_model_is_trained_with_dropout(tmp_path: Path, vocabulary: Voca
     started = BiaffineParser(LSTMEncoder(**SIZES), arc_dim=3, label_dim=3, init_from=str(path))
     loaded = load(path)
     for one in (started, loaded):
-        trainer(max_steps=3).fit(one, datamodule=TreebankDataModule("sample", batch_words=300))
+        trainer(max_steps=3).fit(
+            one, datamodule=TreebankDataModule("sample", batches=Batches(words=300))
+        )
     assert not torch.equal(loaded.arc_attn.weight, parser.arc_attn.weight)
     torch.testing.assert_close(loaded.state_dict(), started.state_dict(), rtol=0, atol=0)
 
@@ -114,9 +117,9 @@ def test_no_other_file_is_read_for_a_checkpoint(
     monkeypatch.setattr(transformer, "load_encoder", refuse)
     monkeypatch.setattr(word_embeddings, "read_vectors", refuse)
     load(bert_saved)
-    with pytest.raises(InputError, match=r"b: a checkpoint names model 'x' without the stored"):
+    with pytest.raises(InputError, match=r"b: the checkpoint names model 'x' but .*\(stored\)"):
         load(changed(bert_saved, model="x", download=True, stored=None))
-    with pytest.raises(InputError, match=r"names vectors '/v\.txt' without the vector_words"):
+    with pytest.raises(InputError, match=r"names vectors '/v\.txt' but .*\(vector_words\)"):
         load(changed(saved, vectors="/v.txt"))
     held = torch.load(saved, weights_only=True)
     held[KEY]["model"]["init_args"]["encoder"]["init_args"]["vectors"] = None

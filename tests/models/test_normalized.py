@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Batches
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.vocab import Vocabulary
 from robustparse.defenses.fgm import FGM
 from robustparse.errors import InputError
@@ -103,7 +104,7 @@ def test_a_checkpoint_of_the_plain_encoder_cannot_start_it(vocabulary, tmp_path:
 
 def test_it_trains_with_an_adversary_in_mixed_precision(tmp_path: Path):
     path = write_sample(tmp_path / "a-train.conllu", sentences(SENTENCES))
-    data = TreebankDataModule(train_file=str(path), batch_words=200)
+    data = TreebankDataModule(train_file=str(path), batches=Batches(words=200))
     parser = make(data.vocabulary).float().train()
     before = {name: weight.clone() for name, weight in parser.state_dict().items()}
     trainer(FGM(), precision="bf16-mixed").fit(parser, datamodule=data)

@@ -121,5 +121,5 @@ def test_a_start_from_a_checkpoint_takes_what_its_encoder_had_read(pair, trained
 def test_a_checkpoint_that_does_not_say_is_refused(trained):
     content = held(trained)
     del content[KEY]["model"]["init_args"]["encoder"]
-    with pytest.raises(InputError, match="does not say what its encoder was"):
+    with pytest.raises(InputError, match="does not describe its encoder"):
         trained.on_load_checkpoint(content)

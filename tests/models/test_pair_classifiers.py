@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoModel, AutoTokenizer
 
-from robustparse.data.given import examples_of
+from robustparse.data.plain_texts import examples_of
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models import (
@@ -113,7 +113,7 @@ def test_esim_by_hand() -> None:
 
     def encoded(words: tuple[str, ...]) -> torch.Tensor:
         rows = torch.from_numpy(model.encoder.intern(words).astype(np.int64))[None]
-        return read(model.encoding, model.encoder.embed(rows, rows)[0, 1:])
+        return read(model.input_encoding, model.encoder.embed(rows, rows)[0, 1:])
 
     a, b = encoded(EXAMPLES[3].sentence.context), encoded(EXAMPLES[3].sentence.words)
     parts = []

@@ -14,8 +14,8 @@ from robustparse import load
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models import Encoder, LSTMEncoder, ModelVictim, TranX
-from robustparse.models.semantic.action_stepper import ActionStepper
 from robustparse.models.semantic.pointer import columns_of
+from robustparse.models.semantic.tranx import ActionStepper
 from robustparse.types import Example, LogicalForm, Sentence
 from sample_runs import save_checkpoint
 
@@ -147,10 +147,10 @@ NEW = [example("where is zz", "( loc zz )"), example("how big is qq", "( size qq
 
 @cache
 def trained(copy: bool, turned: bool = False) -> Any:
-    """A parser of the training set; ``turned`` gives tokens other numbers."""
+    """A parser of the training set; ``turned`` gives words other rows."""
     vocabulary = Vocabulary.from_examples(SEEN, min_count=2)
     if turned:
-        vocabulary = replace(vocabulary, labels=vocabulary.labels[::-1])
+        vocabulary = replace(vocabulary, words=vocabulary.words[::-1])
     sizes: dict[str, Any] = {"action_dim": 8, "hidden": 16, "dropout": 0.0, "longest": 9}
     encoder = LSTMEncoder(8, 0, hidden=8, layers=1, dropout=0.0)
     parser = TranX(encoder, copy=copy, vocabulary=vocabulary, **sizes).double()
@@ -167,8 +167,8 @@ def test_a_constant_never_seen_in_training_is_copied():
         assert not {"zz", "qq"} & set(form.split())
     # Scores of a training run agree, and so does what a user is told.
     for model, right in ((parser, 100.0), (other, 0.0)):
-        metric, batch = model.metric(), batch_of(model, NEW)
-        model.update(metric, model.predicted(batch), batch)
+        metric, batch = model.codec.metric(), batch_of(model, NEW)
+        model.codec.update(metric, model.predicted(batch), batch)
         assert metric.compute() == {"exact_match": right}
         assert bool(list(model.warnings(NEW, "x.tsv"))) == (model is other)
     gone = example("where is it", "( loc zz )")

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.models.encoders.pieces import reading_groups as module
-from robustparse.models.encoders.pieces.reading_groups import cheapest_cuts, reading_groups
+from robustparse.models.encoders import piece_encoder as module
+from robustparse.models.encoders.piece_encoder import cheapest_cuts, reading_groups
 from robustparse.models.encoders.transformer import TransformerEncoder
 from tiny_models import examples, save_bert
 

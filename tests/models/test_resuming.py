@@ -10,7 +10,8 @@ import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from robustparse.data.batch import Batch
-from robustparse.data.treebank import TreebankDataModule
+from robustparse.data.datamodule import Batches
+from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
@@ -48,7 +49,7 @@ def fitted(
     optimization: Optimization | None = None,
     **settings: Any,
 ) -> tuple[Seen, BiaffineParser]:
-    data = TreebankDataModule(train_file=str(train_file), batch_words=200)
+    data = TreebankDataModule(train_file=str(train_file), batches=Batches(words=200))
     encoder = LSTMEncoder(word_dim=3, character_dim=0, hidden=3, layers=1)
     parser = BiaffineParser(
         encoder, arc_dim=3, label_dim=3, optimization=optimization, vocabulary=data.vocabulary

@@ -99,12 +99,12 @@ def test_a_token_never_seen_adds_no_loss():
     batch = batch_of(parser, [odd])
     assert batch.gold["target"].tolist()[0].count(-1) == 1
     assert torch.isfinite(parser.loss(parser(batch), batch)).all()
-    metric = parser.metric()
-    nothing = np.array([0]), parser.meanings([""]), np.array([1.0])
-    parser.update(metric, nothing, batch)
+    metric = parser.codec.metric()
+    nothing = np.array([0]), parser.codec.meanings([""]), np.array([1.0])
+    parser.codec.update(metric, nothing, batch)
     assert metric.compute() == {"exact_match": 0.0}
-    same = np.array([0]), parser.meanings(["( b c0 )"]), np.array([1.0])
-    parser.update(metric, same, batch_of(parser, [EXAMPLES[2]]))
+    same = np.array([0]), parser.codec.meanings(["( b c0 )"]), np.array([1.0])
+    parser.codec.update(metric, same, batch_of(parser, [EXAMPLES[2]]))
     assert metric.compute() == {"exact_match": 50.0}
 
 

@@ -135,7 +135,9 @@ def test_score_of_the_beam_is_that_of_teacher_forcing(beam: int, order: Order):
     batch = batch_of(parser)
     states = parser(batch)
     _, scores = parser.search([parser], [states], [batch])
-    trees = parser.answers(parser.decode([parser], [states], [batch]), batch.lengths.tolist())
+    trees = parser.codec.decode_rows(
+        parser.decode([parser], [states], [batch]), batch.lengths.tolist()
+    )
     own = with_trees(parser, trees)
     assert torch.allclose(-parser.loss(parser(own), own), scores, rtol=0, atol=1e-11)
 
@@ -279,7 +281,7 @@ def test_words_left_out_of_the_loss():
     words = len(example.sentence)
 
     def loss(among: np.ndarray) -> float:
-        columns = parser.restricted_gold([gold], [among])
+        columns = parser.codec.restrict([gold], [among])
         batch.gold = {name: torch.from_numpy(column) for name, column in columns.items()}
         return float(parser.loss(states, batch))
 

@@ -145,7 +145,7 @@ def test_garbage_that_a_checkpoint_holds_of_an_encoder_is_named(
     path = tmp_path / "parser.ckpt"
     stored = held[KEY]["model"]["init_args"]["encoder"]["init_args"]["stored"]
     torch.save({**held, KEY: _with(held[KEY], stored, {**stored, part: garbage})}, path)
-    with pytest.raises(InputError, match=f"the {says} that the checkpoint holds of it is broken"):
+    with pytest.raises(InputError, match=f"its {says} in the checkpoint cannot be used"):
         load(path)
 
 

@@ -105,7 +105,7 @@ def test_a_tree_that_its_language_cannot_write_is_an_empty_form():
         parser.bias[numbers.number(REDUCE)] = 2e3  # not allowed before
     (answer,) = parser.predict([examples[0].sentence])
     assert answer == ""
-    assert parser.meanings([answer]).tolist() == [-1]
+    assert parser.codec.meanings([answer]).tolist() == [-1]
 
 
 def test_sorted_children_are_learnt_whatever_the_order_of_the_file():
@@ -113,8 +113,12 @@ def test_sorted_children_are_learnt_whatever_the_order_of_the_file():
     one, other = (LogicalForm(form, "lambda") for form in forms)
     examples = [*EXAMPLES, Example(4, EXAMPLES[0].sentence, one)]
     parsers = [make("TranX", examples=examples, sort_children=heads) for heads in (None, ["from"])]
-    apart, same = (parser.columns_of(one) == parser.columns_of(other) for parser in parsers)
+    apart, same = (
+        parser.codec.columns_of(one) == parser.codec.columns_of(other) for parser in parsers
+    )
     assert (apart, same) == (False, True)
     # Those with the heads come first, the others by their text.
-    first = parsers[0].columns_of(LogicalForm("( and ( from a ) ( a $0 ) ( b c0 ) )", "lambda"))
-    assert parsers[1].columns_of(other)["actions"] == first["actions"]
+    first = parsers[0].codec.columns_of(
+        LogicalForm("( and ( from a ) ( a $0 ) ( b c0 ) )", "lambda")
+    )
+    assert parsers[1].codec.columns_of(other)["actions"] == first["actions"]

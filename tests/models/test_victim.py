@@ -201,8 +201,8 @@ def test_a_precision_that_is_none(parser):
         ModelVictim([parser], "fp8")
 
 
-def shuffled_labels(vocabulary: Vocabulary) -> Vocabulary:
-    return replace(vocabulary, labels=vocabulary.labels[::-1], words=vocabulary.words[::-1])
+def shuffled_words(vocabulary: Vocabulary) -> Vocabulary:
+    return replace(vocabulary, words=vocabulary.words[::-1])
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -216,8 +216,8 @@ def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples,
             return np.mean(values, axis=axis)
         return np.exp(np.log(values).mean(axis=axis))
 
-    # Each numbers words and labels in its own way.
-    members = [make_parser(0), make_parser(1, known=shuffled_labels(vocabulary))]
+    # Each numbers words in its own way.
+    members = [make_parser(0), make_parser(1, known=shuffled_words(vocabulary))]
     members[0].decoder, members[0].mean, members[0].labelled = "mst", mean, labelled
     victim = ModelVictim(members)
     texts = [" ".join(example.sentence.words) for example in examples]
@@ -230,8 +230,7 @@ def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples,
             def of_labels(dependent: int, head: int, scores: list = scores) -> np.ndarray:
                 at, found = [torch.tensor([place]) for place in (0, dependent, head)], []
                 for one, own in zip(members, scores, strict=True):
-                    ids = [one.vocabulary.label_ids[label] for label in vocabulary.labels]
-                    found.append(chances(one._label_scores(own, *at)[0])[ids])
+                    found.append(chances(one._label_scores(own, *at)[0]))
                 return average(found, axis=0)
 
             arcs = average([chances(own.arcs[0]) for own in scores], axis=0)
@@ -250,6 +249,30 @@ def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples,
     alone = [ModelVictim([one]) for one in members]
     own = [one.predict(*arrays(one, *texts))[0].tolist() for one in alone]
     assert len({str(heads.tolist()), *map(str, own)}) == 3  # it is neither's answer
+
+
+def test_words_that_every_member_reads_alike_share_a_row(make_parser, monkeypatch):
+    """As words with one code of an encoding; marks share rows in the same way."""
+    members = [make_parser(0), make_parser(1)]
+    for member, length in zip(members, (1, 2), strict=True):
+        intern = member.encoder.intern
+        monkeypatch.setattr(
+            member.encoder,
+            "intern",
+            lambda words, intern=intern, length=length: intern([word[:length] for word in words]),
+        )
+    victim = ModelVictim(members)
+    first, second, *others = victim.intern(["cat", "cab", "cot", "dog"]).tolist()
+    assert first == second
+    assert len({first, *others}) == 3
+    again = victim.intern(["dog", "cast", "do", "c"]).tolist()
+    assert again[:3] == [others[1], first, others[1]]
+    assert again[3] not in (first, *others)
+    rows = np.array([first, *others, *again], dtype=np.int32)
+    words = ["cat", "cot", "dog", "dog", "cast", "do", "c"]
+    for number, member in enumerate(members):
+        expected = member.encoder.intern(words).tolist()
+        assert victim._words.of_member(number, rows).tolist() == expected
 
 
 def test_a_parser_twice_is_that_parser(parser, examples):
@@ -273,6 +296,9 @@ def test_parsers_that_cannot_answer_together_are_refused(make_parser, vocabulary
     class Another(BiaffineParser):
         pass
 
+    reordered = replace(vocabulary, labels=vocabulary.labels[::-1])
+    with pytest.raises(InputError, match="in another order"):
+        ModelVictim([make_parser(), make_parser(known=reordered)])
     changed = make_parser()
     changed.__class__ = Another
     for members in ([], [make_parser(), changed]):

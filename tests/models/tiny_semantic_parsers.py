@@ -97,4 +97,4 @@ def batch_of(parser: SemanticParser, examples: list[Example] = EXAMPLES) -> Batc
 
 def answered(parser: SemanticParser, batch: Batch) -> tuple[list[LogicalForm], np.ndarray]:
     found = parser.predicted(batch)
-    return parser.answers(found, batch.lengths.tolist()), found[2]
+    return parser.codec.decode_rows(found, batch.lengths.tolist()), found[2]

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from example_records import record
+
 Json = dict[str, Any]
 
 
@@ -23,20 +25,18 @@ def summary(clean: float, attacked: float | None) -> Json:
 
 
 def example(number: int, *, success: bool = True, word: str = "ate") -> Json:
-    tree = {"heads": [2, 0, 2], "labels": ["nsubj", "root", "obj"], "correct_labels": 3}
-    wrong = {"heads": [3, 3, 0], "labels": ["nsubj", "dep", "root"], "correct_labels": 0}
-    return {
-        "id": number,
-        "tokens": ["Dogs", word, f"fish{number}"],
-        "adversarial_tokens": ["Dogs", "<b>", f"fish{number}"],
-        "edited": [1],
-        "counted": 3,
-        "gold": tree,
-        "clean": tree,
-        "attacked": wrong,
-        "success": success,
-        "queries": {"charged": 9, "unique": 9},
-    }
+    tree = {"heads": [2, 0, 2], "labels": ["nsubj", "root", "obj"]}
+    wrong = {"heads": [3, 3, 0], "labels": ["nsubj", "dep", "root"]}
+    return record(
+        number,
+        f"Dogs {word} fish{number}",
+        f"Dogs <b> fish{number}",
+        gold=tree,
+        clean={**tree, "correct_heads": 3, "correct_labels": 3},
+        attacked={**wrong, "correct_heads": 0, "correct_labels": 0},
+        success=success,
+        queries={"charged": 9, "unique": 9},
+    )
 
 
 def curves(name: str) -> Json:
@@ -48,9 +48,9 @@ def curves(name: str) -> Json:
     }
 
 
-def write(folder: Path, record: Json, lines: list[Json], plot: Any = None) -> Path:
+def write(folder: Path, scores: Json, lines: list[Json], plot: Any = None) -> Path:
     folder.mkdir(parents=True)
-    (folder / "summary.json").write_text(json.dumps(record))
+    (folder / "summary.json").write_text(json.dumps(scores))
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / "examples.jsonl").write_text(text, encoding="utf-8")
     if plot is not None:

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_pages import Page, summary
+from report_pages import Page, summary, write
 
 from robustparse.errors import InputError
 from robustparse.evaluation.significance import AttackedCounts
-from robustparse.reports.folders import AttackFolder
-from robustparse.reports.page import Contents, render_report
-from robustparse.reports.tables.recipes import recipes
-from robustparse.tasks.task import named
+from robustparse.reports.attack_tables import recipes
+from robustparse.reports.attacked_systems import AttackedSystem
+from robustparse.reports.page import Contents, read_contents, render_report
+from robustparse.tasks.registry import named
 
 MORE = {
     "queries_per_sentence": {"charged": 96.25, "unique": 90.0},
@@ -69,7 +69,7 @@ MORE = {
 def page(**summaries: dict[str, Any]) -> Page:
     task = named("dependency")
     systems = [
-        AttackFolder(
+        AttackedSystem(
             name, task, {**summary(90.0, 70.0), **one}, AttackedCounts((3,), (3,), (0,)), Path(name)
         )
         for name, one in summaries.items()
@@ -134,17 +134,17 @@ def test_what_was_not_computed_is_left_out():
         {"unseen": {"changed": math.nan}},
     ],
 )
-def test_mistakes_are_named(change):
+def test_mistakes_are_named(change, tmp_path):
+    folder = write(tmp_path / "one", {**summary(90.0, 70.0), **MORE, **change}, [])
     with pytest.raises(InputError) as error:
-        page(one={**MORE, **change})
-    assert error.value.path == "one/summary.json"
-    assert error.value.found.startswith("not as `robustparse attack` writes it")
+        render_report(read_contents([folder]))
+    assert error.value.path == str(folder / "summary.json")
 
 
-def attacked(name: str, settings: Any) -> AttackFolder:
+def attacked(name: str, settings: Any) -> AttackedSystem:
     counts = AttackedCounts((3,), (3,), (0,))
     run = {"settings": settings}
-    return AttackFolder(name, named("dependency"), summary(90.0, 70.0), counts, Path(name), run)
+    return AttackedSystem(name, named("dependency"), summary(90.0, 70.0), counts, Path(name), run)
 
 
 def recipe(minimum: float) -> dict[str, Any]:

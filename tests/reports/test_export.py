@@ -8,8 +8,8 @@ from report_pages import curves, example, summary, write
 
 from robustparse.reports.export import export, tabular
 from robustparse.reports.page import read_contents
-from robustparse.reports.tables.details import Table
-from robustparse.reports.tables.heat_map import read_heat_maps
+from robustparse.reports.tables import Table
+from robustparse.reports.transfer_maps import read_heat_maps
 
 CELL = {"rate": {"estimate": 40.0, "lower": 31.0, "upper": 49.5}, "given_success": None}
 TRANSFER = {"sources": ["a_1"], "targets": ["a_1", "b"], "rates": {"las": [[CELL, CELL]]}}

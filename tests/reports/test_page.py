@@ -8,14 +8,19 @@ import pytest
 from report_pages import Json, curves, example, parse, summary, write
 
 from robustparse.errors import InputError
+from robustparse.reports.attacked_systems import (
+    AttackedSentence,
+    most_telling,
+    names_of,
+    read_folder,
+)
 from robustparse.reports.curves import NamedPlots, merge_plots
-from robustparse.reports.folders import AttackedSentence, most_telling, names_of, read_folder
 from robustparse.reports.page import build_report
 from robustparse.reports.plots import Curve, Plot
 
 
 def test_page_of_two_systems(tmp_path: Path) -> None:
-    two = {**example(1), "adversarial_tokens": ["Cats", "<b>", "fish1"]}
+    two = {**example(1), "adversarial_tokens": ["Cats", "<b>", "fish1"], "edited": [0, 1]}
     base = write(
         tmp_path / "clean",
         summary(90.0, 70.0),
@@ -42,7 +47,7 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     won = "“robust” wins back 25 % of what “clean” loses to the attack"
     assert f"{won} and loses 14.5 points instead of 20.0." in page.text
     assert page.text.count("100.0 [100.0, 100.0]") == 2  # all words of all sentences
-    assert "Lost more" in page.text
+    assert "Points saved" in page.text
     assert page.tags.count("table") == 2  # the systems, and the values of one merged plot
     # Three sentences, each with its caption, the title of its picture and its word.
     assert page.text.count("<b>") == 3 * 3
@@ -77,7 +82,7 @@ def test_systems_on_the_same_sentences_are_compared_by_what_they_lose(
     build_report(folders, tmp_path / "r.html")
     text = parse(tmp_path / "r.html").text
     assert "33.3 [33.3, 33.3]" in text
-    assert ("-66.7 [-66.7, -66.7]" in text) == same
+    assert ("66.7 [66.7, 66.7]" in text) == same
 
 
 def test_page_without_curves_successes_or_scores(tmp_path: Path) -> None:
@@ -136,7 +141,7 @@ def test_the_most_telling_sentences() -> None:
 
 
 def test_edited_words_are_where_the_texts_differ(tmp_path: Path) -> None:
-    line = {**example(0, word="saw\u2028it"), "edited": []}  # U+2028 is no new line
+    line = example(0, word="saw\u2028it")  # U+2028 is no new line
     folder = read_folder(write(tmp_path / "a", summary(90, 80), [line]), "a")
     (found,) = folder.sentences
     assert found.swaps == [("saw\u2028it", "<b>")]
@@ -173,29 +178,31 @@ WRITTEN = "not as `robustparse attack` writes it"
 BAD = [
     ("summary.json", None, "no such file"),
     ("summary.json", "{", "not JSON"),
-    ("summary.json", "[]", "found list"),
+    ("summary.json", "[]", "Expected `object`"),
     ("summary.json", changed(SUMMARY, task="baking"), "'baking'"),
-    ("summary.json", changed(SUMMARY, n_words="x"), WRITTEN),
+    ("summary.json", changed(SUMMARY, n_words="x"), "Expected `int`"),
     ("summary.json", changed(SUMMARY, clean={"uas": 1}), WRITTEN),
-    ("summary.json", json.dumps(summary(float("nan"), 8)), WRITTEN),
-    ("summary.json", json.dumps(summary(HUGE, 8)), WRITTEN),
+    ("summary.json", json.dumps(summary(float("nan"), 8)), "not JSON"),
+    ("summary.json", json.dumps(summary(HUGE, 8)), "out of range"),
     ("examples.jsonl", None, "no such file"),
     ("examples.jsonl", json.dumps(LINE) + "\nx\n", "not JSON"),
-    ("examples.jsonl", changed(LINE, tokens=["a"]), "not as an attack writes it"),
-    ("examples.jsonl", changed(LINE, tokens=[1]), "not as an attack writes it"),
-    ("examples.jsonl", changed(LINE, success=1), "not as an attack writes it"),
-    ("examples.jsonl", changed(LINE, gold=[]), WRITTEN),
+    ("examples.jsonl", changed(LINE, tokens=["a"]), WRITTEN),
+    ("examples.jsonl", changed(LINE, tokens=[1]), "Expected `str`"),
+    ("examples.jsonl", changed(LINE, success=1), "Expected `bool`"),
+    ("examples.jsonl", changed(LINE, gold=[]), "Expected `object`"),
+    ("examples.jsonl", changed(LINE, edited=[]), WRITTEN),
     ("examples.jsonl", changed(LINE, counted=2), WRITTEN),
-    ("examples.jsonl", changed(LINE, counted="3"), WRITTEN),
+    ("examples.jsonl", changed(LINE, counted="3"), "Expected `int`"),
     ("examples.jsonl", changed(LINE, clean={**LINE["clean"], "las": "high"}), WRITTEN),
     ("examples.jsonl", changed(LINE, gold={"heads": [2, 0, 4], "labels": ["a"] * 3}), WRITTEN),
-    ("curves.json", json.dumps({"title": "t"}), "'curves'"),
-    ("curves.json", json.dumps([3]), "found list"),
-    ("curves.json", changed(PLOT, curves=[3]), "not as `robustparse quickstart` writes it"),
+    ("run.json", '{"victims": 5}', "Expected `array`"),
+    ("curves.json", json.dumps({"title": "t"}), "missing required field"),
+    ("curves.json", json.dumps([3]), "Expected `object`"),
+    ("curves.json", changed(PLOT, curves=[3]), "Expected `object`"),
     ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [1], "y": []}]), "not as"),
     ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [1], "y": [None]}]), "not as"),
-    ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [HUGE], "y": [1]}]), "not as"),
-    ("curves.json", "[" + "1" * 5000 + "]", "4300 digits"),
+    ("curves.json", changed(PLOT, curves=[{"name": "a", "x": [HUGE], "y": [1]}]), "out of range"),
+    ("curves.json", "[" + "1" * 5000 + "]", "Expected `object`"),
 ]
 
 
@@ -213,7 +220,12 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_shown(
         read_folder(folder, "a")
     assert error.value.path == str(folder / file)
     assert found in error.value.found
-    if file == "summary.json":  # these lines lack what a summary is computed from
+    if file == "summary.json":  # the records are enough, and nothing is not
+        unread, partly = build_report([folder], out).unread
+        assert unread.startswith(str(folder / file))
+        assert "its scores are those of the 1 sentence" in partly
+        out.write_text("as it was")
+        (folder / "examples.jsonl").unlink()
         with pytest.raises(InputError) as error:
             build_report([folder], out)
         assert error.value.path == str(folder / file)
@@ -224,7 +236,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_shown(
         text = parse(out).text
         assert str(folder / file) in text
         assert "90.0" in text
-        successes = file == "curves.json" or content == json.dumps(LINE) + "\nx\n"
+        successes = file in ("curves.json", "run.json") or content == json.dumps(LINE) + "\nx\n"
         assert ("ate became <b>" in text) == successes
 
 
@@ -262,7 +274,7 @@ def test_each_task_has_its_own_tables(tmp_path: Path) -> None:
         assert page.texts.count(heading) == 1
     for value in ("“trees” has LAS 90.0", "“texts” has Accuracy 77.0", "66.0"):
         assert value in page.text
-    assert "Lost more" not in page.text  # one system of each task: nothing to compare
+    assert "Points saved" not in page.text  # one system of each task: nothing to compare
     assert page.text.count("wrong labels have another color") == 2  # there and above all examples
 
 

@@ -173,3 +173,17 @@ def test_unusable_curves_are_refused(curves: tuple[Curve, ...]) -> None:
     assert len(SERIES) == 6
     with pytest.raises(ValueError, match="curve"):
         draw_plot(plot(*curves))
+
+
+def test_bounds_are_a_band_and_positions_have_names() -> None:
+    lower = Curve("proven", (0, 1, 2), (90.0, 80.0, 60.0), upper=(90.0, 80.0, 95.0))
+    plain = Curve("attacked", (0, 2), (90.0, 85.0))
+    drawn = draw_plot(Plot("LAS", "words", "LAS, %", (lower, plain), ticks=("0", "1", "all")))
+    texts = [t.text for t in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+    assert {"0", "1", "all"} <= {*texts}
+    assert "60.0 at all" in drawn
+    assert "90" in texts  # the axis reaches up to the band
+    (band,) = re.findall(r'style="fill: ([^"]*); (?:fill-)?opacity', drawn)
+    assert band == f"var(--series-1, {SERIES[0]})"
+    (dashed,) = {*re.findall(r'stroke-dasharray:[^"]*stroke: (var[^;"]*)', drawn)}
+    assert dashed == f"var(--series-2, {SERIES[1]})"

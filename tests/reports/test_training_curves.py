@@ -135,6 +135,9 @@ def test_runs_come_on_one_page_with_attacks_or_without(tmp_path: Path) -> None:
 def test_a_run_without_robust_scores_says_so(tmp_path: Path) -> None:
     build_report([run(tmp_path / "a", "step,name,value\n1,train/loss,2.0\n")], tmp_path / "r.html")
     assert "No robust scores were logged" in parse(tmp_path / "r.html").text
+    (tmp_path / "a" / "control.txt").write_text("robustparse fit --trainer.max_steps 9\n")
+    build_report([tmp_path / "a"], tmp_path / "r.html")
+    assert "robustparse fit --trainer.max_steps 9" in parse(tmp_path / "r.html").text
 
 
 @pytest.mark.parametrize(

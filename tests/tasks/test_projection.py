@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from robustparse.data.conllu import read_treebank
-from robustparse.tasks.dependency import DependencyTask
-from robustparse.tasks.task import Task
+from robustparse.tasks.dependency import DEPENDENCY
+from robustparse.tasks.task import Files
 from robustparse.types import DependencyTree, Example, Sentence
 
-TASK = DependencyTask()
+TASK = DEPENDENCY
 WITHOUT_RANGE = """\
 # newdoc
 # sent_id = 1
@@ -30,11 +30,11 @@ def test_a_dropped_word_leaves_the_lines_of_its_sentence(
     examples: list[Example], tmp_path: Path
 ) -> None:
     words = ("Do", "not", "feed", "the", "cats")
-    found = TASK.project(examples[0], words, range(5))
+    found = TASK.files.project(examples[0], words, range(5))
     assert found is not None
-    assert TASK.write(found) == WITHOUT_RANGE
+    assert TASK.files.write(found) == WITHOUT_RANGE
     path = tmp_path / "copy.conllu"
-    path.write_text(TASK.write(found))
+    path.write_text(TASK.files.write(found))
     assert read_treebank(path) == [found]
     assert found.sentence.xpos == ("VB", "RB", "VB", "DT", "NNS")
     assert found.sentence.feats == examples[0].sentence.feats[:5]
@@ -42,12 +42,12 @@ def test_a_dropped_word_leaves_the_lines_of_its_sentence(
 
 def test_as_many_words_keep_ranges(examples: list[Example]) -> None:
     sentence = examples[0].sentence
-    found = TASK.project(examples[0], [word.upper() for word in sentence.words], range(6))
+    found = TASK.files.project(examples[0], [word.upper() for word in sentence.words], range(6))
     assert found is not None
     assert found.gold == examples[0].gold
     assert found.sentence.upos == sentence.upos
-    written = TASK.write(found)
-    assert written == TASK.write(examples[0], words=found.sentence.words)
+    written = TASK.files.write(found)
+    assert written == TASK.files.write(examples[0], words=found.sentence.words)
     assert "1-2\tDON'T" in written
 
 
@@ -73,7 +73,7 @@ def test_arcs_go_between_the_words_that_stand_for_others(
     words = [f"w{place}" for place in range(len(origins))]
     for block in (examples[2].block, ""):
         example = Example(7, examples[2].sentence, examples[2].gold, block)
-        found = TASK.project(example, words, origins)
+        found = TASK.files.project(example, words, origins)
         if heads is None:
             assert found is None
         else:
@@ -88,6 +88,6 @@ def test_an_answer_of_the_whole_text_stays() -> None:
     """Whatever happens to its words; new ones have no tag."""
     sentence = Sentence(("don't", "go"), ("AUX", "VERB"), context=("why", "?"))
     example = Example(3, sentence, "neutral", "line")
-    found = Task.project(TASK, example, ("please", "do", "not"), (-1, 0, 0))
+    found = Files.project(TASK.files, example, ("please", "do", "not"), (-1, 0, 0))
     reworded = Sentence(("please", "do", "not"), ("_", "AUX", "AUX"), context=("why", "?"))
     assert found == Example(3, reworded, "neutral", "line")

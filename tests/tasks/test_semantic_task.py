@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 import pytorch_lightning as pl
 
+from robustparse.attacks.attack import usual_goal
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.attacks.goals.usual import usual_goal
 from robustparse.attacks.goals.wrong_form import WrongForm
+from robustparse.data.datamodule import Augmentation
 from robustparse.data.utterances.forms import LogicalFormDataModule
 from robustparse.errors import InputError
-from robustparse.tasks.semantic import SemanticTask
-from robustparse.tasks.task import named
+from robustparse.tasks.registry import named
+from robustparse.tasks.semantic import semantic_task
 from robustparse.types import Example, LogicalForm, Sentence
 
-TASK = SemanticTask()
+TASK = semantic_task()
 GOLD = LogicalForm("( and ( a $0 ) ( b $0 ) )", "lambda")
 RECORD = {
     "tokens": ["a", "<fine>", "river"],
@@ -47,34 +48,38 @@ def test_three_ways_to_be_right():
     counted = np.ones(2, dtype=bool)  # one a word, as attacks keep them
     sums: dict[str, int] = {}
     for answer in answers:
-        for name, value in TASK.correct(answer, example(), counted).items():
+        for name, value in TASK.scores.correct(answer, example(), counted).items():
             sums[name] = sums.get(name, 0) + value
-    assert TASK.score(sums) == {"exact_match": 50.0, "tranx_match": 50.0, "string_match": 25.0}
-    assert TASK.score({"counted": 2, "correct": 1}) == {"exact_match": 50.0}
-    assert TASK.score({"counted": 0, "correct": 0}) == {"exact_match": None}
+    assert TASK.scores.score(sums) == {
+        "exact_match": 50.0,
+        "tranx_match": 50.0,
+        "string_match": 25.0,
+    }
+    assert TASK.scores.score({"counted": 2, "correct": 1}) == {"exact_match": 50.0}
+    assert TASK.scores.score({"counted": 0, "correct": 0}) == {"exact_match": None}
     renamed = form("( lambda $1 e ( a $1 ) )")
-    found = TASK.correct(renamed, example(form("( lambda $0 e ( a $0 ) )")), counted)
+    found = TASK.scores.correct(renamed, example(form("( lambda $0 e ( a $0 ) )")), counted)
     assert found == {"counted": 1, "correct": 1, "tranx_match": 0, "string_match": 0}
     assert named("semantic").name == TASK.name
 
 
 def test_answers_survive_as_records_and_between_processes():
-    assert TASK.from_record(TASK.to_record(GOLD)) == GOLD
+    assert TASK.answers.from_record(TASK.answers.to_record(GOLD)) == GOLD
     moved = pickle.loads(pickle.dumps(GOLD))
     assert (moved, moved.language) == (GOLD, "lambda")
     for record, key in (({}, "form"), ({"form": "a", "language": "sql"}, "language")):
         with pytest.raises(InputError) as error:
-            TASK.from_record(record)
+            TASK.answers.from_record(record)
         assert error.value.key == key
 
 
 def test_a_drawing_holds_both_texts_and_all_forms():
-    picture = ElementTree.fromstring(TASK.draw(RECORD))
+    picture = ElementTree.fromstring(TASK.pictures.draw(RECORD))
     cells = ["".join(cell.itertext()) for cell in picture.iter("td")]
     assert cells == ["a <fine> river", "( a s0 )", "a <b> river", "( < s0 )", "( a s0 )"]
     assert ["style" in code.attrib for code in picture.iter("code")] == [False, True, False]
-    assert TASK.changes(RECORD) == (1, 0, 1)
-    ElementTree.fromstring(TASK.legend)
+    assert TASK.answers.changes(RECORD) == (1, 0, 1)
+    ElementTree.fromstring(TASK.pictures.legend)
 
 
 def test_usual_goals():
@@ -84,25 +89,29 @@ def test_usual_goals():
 
 def test_tokens_that_a_parser_never_saw_are_warned_of():
     known = ["(", ")", "and", "a", "$0"]
-    (warning,) = TASK.warnings([example(), example()], "x.tsv", known)
+    (warning,) = TASK.files.warnings([example(), example()], "x.tsv", known)
     assert warning.startswith("x.tsv:5: ")
     assert "(b)" in warning
     assert "2 utterances" in warning
-    assert not list(TASK.warnings([example()], "x.tsv", [*known, "b"]))
+    assert not list(TASK.files.warnings([example()], "x.tsv", [*known, "b"]))
     # A variable of another name means the same.
     assert not list(
-        TASK.warnings([example(form("( lambda $7 e ( a $7 ) )"))], "x.tsv", [*known, "lambda", "e"])
+        TASK.files.warnings(
+            [example(form("( lambda $7 e ( a $7 ) )"))], "x.tsv", [*known, "lambda", "e"]
+        )
     )
     # "b" is a word of the utterance.
-    assert not list(SemanticTask(copy=True).warnings([example()], "x.tsv", known))
-    assert "(c)" in next(SemanticTask(copy=True).warnings([example(form("c"))], "x.tsv", known))
+    assert not list(semantic_task(copy=True).files.warnings([example()], "x.tsv", known))
+    assert "(c)" in next(
+        semantic_task(copy=True).files.warnings([example(form("c"))], "x.tsv", known)
+    )
 
 
 def test_a_form_needs_the_slots_that_its_utterance_holds():
     one = Example(0, Sentence(("job", "in", "areaid0")), form("job ( ANS ) , loc ( areaid0 , c1 )"))
-    assert TASK.needed(one) == {"areaid0"}
+    assert TASK.files.needed(one) == {"areaid0"}
     pay = Example(0, Sentence(("over", "num_salary")), form("salary ( ANS , num_salary )"))
-    assert TASK.needed(pay) == {"num_salary"}
+    assert TASK.files.needed(pay) == {"num_salary"}
 
 
 def write(path: Path, *rows: str) -> Path:
@@ -112,11 +121,11 @@ def write(path: Path, *rows: str) -> Path:
 
 def test_files_are_read_and_written_back(tmp_path: Path):
     rows = ["all job\tjob ( ANS )", "job in it\tjob ( ANS ) , area ( ANS , areaid0 )"]
-    examples = TASK.read(write(tmp_path / "jobs.tsv", *rows))
+    examples = TASK.files.read(write(tmp_path / "jobs.tsv", *rows))
     assert [one.gold.language for one in examples] == ["prolog", "prolog"]
-    assert "".join(map(TASK.write, examples)).splitlines() == rows
-    assert TASK.write(examples[0], ["every", "job"]) == "every job\tjob ( ANS )\n"
-    raw = TASK.read(write(tmp_path / "raw.tsv", "all job"), gold=False)
+    assert "".join(map(TASK.files.write, examples)).splitlines() == rows
+    assert TASK.files.write(examples[0], ["every", "job"]) == "every job\tjob ( ANS )\n"
+    raw = TASK.files.read(write(tmp_path / "raw.tsv", "all job"), gold=False)
     assert raw[0].gold == ""
 
 
@@ -131,7 +140,7 @@ def test_files_are_read_and_written_back(tmp_path: Path):
 )
 def test_bad_rows_are_named(tmp_path: Path, row: str, found: str):
     with pytest.raises(InputError) as error:
-        TASK.read(write(tmp_path / "x.tsv", "a\t( a s0 )", row))
+        TASK.files.read(write(tmp_path / "x.tsv", "a\t( a s0 )", row))
     assert (error.value.line, found in error.value.found) == (2, True)
 
 
@@ -161,8 +170,11 @@ def test_a_part_of_the_training_set_is_held_out(tmp_path: Path):
         LogicalFormDataModule(folder=str(tmp_path), held_out=1.0)
     with pytest.raises(InputError, match=r"0\.99 of 20 utterances leaves none to train on"):
         texts(held_out=0.99)
-    with pytest.raises(InputError, match="copies may be of held-out utterances"):
-        LogicalFormDataModule(folder=str(tmp_path), held_out=0.25, augmented_files=["x.tsv"])
+    with pytest.raises(InputError, match="with copies") as error:
+        LogicalFormDataModule(
+            folder=str(tmp_path), held_out=0.25, augmentation=Augmentation(["x.tsv"])
+        )
+    assert error.value.key == "data.init_args.held_out"
 
 
 def test_held_out_utterances_that_nothing_reads_are_told(tmp_path: Path):
@@ -176,7 +188,7 @@ def test_held_out_utterances_that_nothing_reads_are_told(tmp_path: Path):
 def test_copies_with_other_tokens_are_refused(tmp_path: Path):
     write(tmp_path / "train.tsv", "a\t( a s0 )")
     copies = write(tmp_path / "copies.tsv", "b\t( a s0 )", "b\t( a s1 )")
-    data = LogicalFormDataModule(folder=str(tmp_path), augmented_files=[str(copies)])
+    data = LogicalFormDataModule(folder=str(tmp_path), augmentation=Augmentation([str(copies)]))
     with pytest.raises(InputError) as error:
         _ = data.copies
     assert (error.value.line, "s1" in error.value.found) == (2, True)
@@ -192,25 +204,25 @@ rivers	river	( a r0 )	{}
 def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
     path = tmp_path / "raw.tsv"
     path.write_text(RAW)
-    examples = TASK.read(path)
+    examples = TASK.files.read(path)
     assert [" ".join(one.sentence.words) for one in examples] == [
         *("show me river in s0", "is c0 the capit of s0", "river")
     ]
-    first = TASK.surface(examples[0])
+    first = TASK.files.surface(examples[0])
     assert first.words == ("show", "me", "rivers", "in", "new", "york", ".")
-    assert TASK.write(examples[0]) == RAW.splitlines(keepends=True)[0]
+    assert TASK.files.write(examples[0]) == RAW.splitlines(keepends=True)[0]
     other = ["show", "me", "lakes", "in", "new", "york", "."]
-    written = TASK.write(examples[0], other).split("\t")
+    written = TASK.files.write(examples[0], other).split("\t")
     assert written[:2] == [" ".join(other), "show me lake in s0"]
     assert written[2:] == RAW.splitlines(keepends=True)[0].split("\t")[2:]
 
     def projected(row: int, text: str) -> str | None:
         words = text.split()
-        copy = TASK.project(examples[row], words, [0] * len(words))
+        copy = TASK.files.project(examples[row], words, [0] * len(words))
         if copy is None:
             return None
         assert (copy.id, copy.gold) == (row, examples[row].gold)
-        return TASK.write(copy).split("\t")[0]
+        return TASK.files.write(copy).split("\t")[0]
 
     assert projected(0, "in new york show rivers !") == "in s0 show river"
     assert projected(0, "new york new rivers york") == "s0 new river york"
@@ -226,9 +238,9 @@ def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
 def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():
     gold = LogicalForm("( a c0 )", "lambda")
     one = Example(0, Sentence(("in", "c0")), gold, '{"u": "in c0", "f": "( a c0 )"}')
-    assert TASK.surface(one) == one.sentence
-    assert TASK.project(one, ("of", "c0"), (0, 1)).block == one.block
-    assert TASK.project(one, ("in", "c1"), (0, 1)) is None
+    assert TASK.files.surface(one) == one.sentence
+    assert TASK.files.project(one, ("of", "c0"), (0, 1)).block == one.block
+    assert TASK.files.project(one, ("in", "c1"), (0, 1)) is None
 
 
 @pytest.mark.parametrize(
@@ -249,14 +261,14 @@ def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():
 def test_lines_that_are_no_utterance_and_form(tmp_path: Path, name: str, text: str, found: str):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError) as error:
-        TASK.read(tmp_path / name)
+        TASK.files.read(tmp_path / name)
     assert found in str(error.value)
 
 
 def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):
     for number, text in enumerate(("a\nb\t\nc\t( a s0 )\n", "A\ta\t\t{}\nB\tb\t( a )\t{}\n")):
         (tmp_path / f"{number}.tsv").write_text(text)
-    read = [TASK.read(tmp_path / f"{number}.tsv", gold=False) for number in (0, 1)]
+    read = [TASK.files.read(tmp_path / f"{number}.tsv", gold=False) for number in (0, 1)]
     assert [[str(one.gold) for one in each] for each in read] == [
         ["", "", "( a s0 )"],
         ["", "( a )"],
@@ -265,7 +277,7 @@ def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):
 
 def test_three_columns_of_forms_are_refused(tmp_path: Path):
     with pytest.raises(InputError, match="columns: got"):
-        TASK.read(tmp_path / "x.jsonl", columns=["a", "b", "c"])
+        TASK.files.read(tmp_path / "x.jsonl", columns=["a", "b", "c"])
 
 
 @pytest.mark.parametrize(
@@ -284,7 +296,7 @@ def test_bad_lines_with_raw_texts(tmp_path: Path, line: str, found: str):
     path = tmp_path / "raw.tsv"
     path.write_text(f"{RAW}{line}\n")
     with pytest.raises(InputError) as error:
-        TASK.read(path)
+        TASK.files.read(path)
     assert found in str(error.value)
 
 
@@ -295,11 +307,9 @@ def test_utterances_without_a_slot_of_their_form_are_told():
         for id_, (words, gold) in enumerate(rows)
     ]
     known = ["(", ")", "a", "b", "c0", "s1", "$0"]
-    (found,) = TASK.warnings(examples, "x.tsv", known)
+    (found,) = TASK.files.warnings(examples, "x.tsv", known)
     assert found.startswith("x.tsv: 2 utterances do not hold every slot")
     assert found.endswith("guess: lines 2, 4")
-    (many,) = TASK.warnings([examples[1]] * 21, "x.tsv", known)
+    (many,) = TASK.files.warnings([examples[1]] * 21, "x.tsv", known)
     assert many.endswith(", 2, …")
-    (every,) = TASK.warnings([examples[1]] * 21, "x.tsv", known, most=None)
-    assert every.endswith(f"lines {', '.join(['2'] * 21)}")
-    assert not list(TASK.warnings(examples[:1], "x.tsv", known))
+    assert not list(TASK.files.warnings(examples[:1], "x.tsv", known))

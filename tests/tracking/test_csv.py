@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from robustparse.errors import InputError
-from robustparse.evaluation.tally import RobustnessRecord
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tracking.csv import CsvLogger, MetricsTable, read_table
 
 
@@ -142,7 +142,7 @@ def test_lost_metrics_are_warned_of_after_lost_examples(
     logger = CsvLogger(str(tmp_path))
     with caplog.at_level(logging.WARNING), room_for(0):
         for step in range(3):
-            logger.log_robustness(RobustnessRecord(DependencyTask(), {}, [line]), step)
+            logger.log_robustness(RobustnessRecord(DEPENDENCY, {}, [line]), step)
             logger.log_metrics({"loss": 1.0}, step)
     assert [message.split(": ")[1] for message in caplog.messages] == [
         "examples are being lost",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robustparse.errors import InputError
-from robustparse.tracking.earlier import (
+from robustparse.tracking.earlier_runs import (
     check_unused,
     files_of_run,
     list_file,

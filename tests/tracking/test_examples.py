@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from robustparse.evaluation.tally import RecordLogger, RobustnessRecord
+from robustparse.evaluation.robustness_record import RecordLogger, RobustnessRecord
 from robustparse.reports.page import render_examples
-from robustparse.tasks.task import named
+from robustparse.tasks.registry import named
 from robustparse.tracking.csv import CsvLogger
 from robustparse.tracking.examples import FOLDER, example_rows, mark_edits
 from robustparse.tracking.wandb import WandbLogger

@@ -11,7 +11,7 @@ from pytorch_lightning.demos.boring_classes import BoringModel
 
 from robustparse.errors import InputError
 from robustparse.tracking import ReloadBest
-from robustparse.tracking.last import FILE, LastCheckpoint
+from robustparse.tracking.last_checkpoint import FILE, LastCheckpoint
 from sample_runs import trainer
 
 SCORES = (1.0, 3.0, 2.0, 3.0, 4.0, 1.0, 2.0, 4.0, 3.0, 5.0, 1.0, 1.0, 1.0, 1.0, 6.0, 7.0)

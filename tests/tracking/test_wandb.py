@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import wandb
 
-from robustparse.evaluation.tally import RobustnessRecord
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tracking.wandb import STEP, WandbLogger
 from wandb_runs import Run, Runs, wandb_runs
 
@@ -38,7 +38,7 @@ def a_record(**changes: Any) -> RobustnessRecord:
     line = {"id": 0, "tokens": ["a"], "adversarial_tokens": ["b"], "edited": [0]}
     line |= {"gold": tree, "clean": tree, "attacked": tree, **changes}
     curve = {0.0: {"uas": 90.0, "las": 80.0}, 0.15: {"uas": 70.0, "las": 60.0, "success": 50.0}}
-    return RobustnessRecord(DependencyTask(), curve, [line])
+    return RobustnessRecord(DEPENDENCY, curve, [line])
 
 
 def use(logger: WandbLogger) -> None:
@@ -62,7 +62,7 @@ def test_a_run_is_drawn_over_the_training_step(
     assert (run.given["project"], run.given["name"]) == ("robustparse", "a run")
     assert (run.given["mode"], run.given.get("resume")) == ("offline", None)
     assert run.logged[0] == {"loss": 1.0, "epoch": 0, STEP: 0}
-    assert {"*", "clean/*", "robust/*"} <= set(run.axes)
+    assert {"*", "clean/*", "robust/*", "certified/*"} <= set(run.axes)
     assert all(run.axes[name]["step_metric"] == STEP for name in ("*", "clean/*", "robust/*"))
     assert run.axes["robust/las"] == {"step_metric": STEP, "summary": "max"}
     for name in ("loss", "robust/examples", "robust/answers", "robust/curve"):

@@ -21,25 +21,25 @@ from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import PWWS
-from robustparse.attacks.search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, Stopped
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.attack_processes import attacked_records
 from robustparse.evaluation.perturbed import perturbed, perturbed_answers
-from robustparse.evaluation.tally import result_lines
+from robustparse.evaluation.records import encode_record, read_records
 from robustparse.evaluation.transfer import Source, transfer
 from robustparse.models import InferSent, WordEmbeddings
 from robustparse.models.victim import ModelVictim
 from robustparse.perturbations import Typos
-from robustparse.tasks.classification import ClassificationTask
-from robustparse.tasks.dependency import DependencyTask
+from robustparse.tasks.classification import CLASSIFICATION
+from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import DependencyTree, Example, Label, Sentence
 from robustparse.victims import FunctionVictim
 from robustparse.victims.black_box import Pairs, Texts
 from sample_runs import lexicon_attack, sentences, trained_parser
 
-CLASSIFICATION = "classification"
+NAME = "classification"
 CHAIN = DependencyTree((0, 1, 2), ("root", "dep", "dep"))
 TEXT = [["the", "cat", "sleeps"]]
 
@@ -52,7 +52,7 @@ def test_a_function_falls_as_its_model(search: Any) -> None:
     attack = Attack(TrainingWords(sample=4), search, [AttackableTags()], seed=1)
     black_box = FunctionVictim(parser.predict, training=sentences(300), batch_texts=7)
     expected, found = (
-        {line["id"]: line for line in result_lines(DependencyTask(), attack, victim, examples)}
+        {line["id"]: line for line in attacked_records(DEPENDENCY, attack, victim, examples)}
         for victim in (ModelVictim([parser]), black_box)
     )
     for line in (*expected.values(), *found.values()):
@@ -98,7 +98,7 @@ def test_a_label_by_itself_is_flipped_too(certain: bool) -> None:
     words = ("a", "good", "dog", "ran")
     example = Example(0, Sentence(words), "pos")
     attack = Attack(Lexicon({"good": ["fine", "gold"], "dog": ["cat"]}), Greedy())
-    victim = FunctionVictim(labels_of(certain), CLASSIFICATION, labels=["neg", "pos"])
+    victim = FunctionVictim(labels_of(certain), NAME, labels=["neg", "pos"])
     (result,) = attack.run([example], victim)
     assert (result.clean, result.attacked, result.success) == ("pos", "neg", True)
     assert len(result.edited) == 1
@@ -120,28 +120,30 @@ def test_a_label_by_itself_is_flipped_too(certain: bool) -> None:
         ("dependency", [DependencyTree((0, 1, 4), ("a", "b", "c"))], "[0, 1, 4]", "0 to 3"),
         ("dependency", [DependencyTree((0, 1, -1), ("a", "b", "c"))], "[0, 1, -1]", "0 to 3"),
         ("dependency", [DependencyTree((0, 1, 1.5), ("a", "b", "c"))], "1.5", "0 to 3"),
+        ("dependency", [DependencyTree((False, True, True), ("a", "b", "c"))], "True", "0 to 3"),
         ("dependency", [DependencyTree((0, 1, 1), ("a", "b", 3))], "labels", "strings"),
-        (CLASSIFICATION, [CHAIN], "got DependencyTree", "a label, or (label"),
-        (CLASSIFICATION, ["bad"], "label 'bad'", "neg, pos"),
-        (CLASSIFICATION, [("neg", [0.5])], "[0.5]", "2 numbers from 0 to 1"),
-        (CLASSIFICATION, [("neg", [float("nan"), 0.5])], "nan", "2 numbers from 0 to 1"),
-        (CLASSIFICATION, [("neg", [-0.5, 0.5])], "-0.5", "2 numbers from 0 to 1"),
-        (CLASSIFICATION, [Label("neg", {"neg": 1.0})], "nan", "2 numbers from 0 to 1"),
-        (CLASSIFICATION, [("neg", [0.1, 0.9])], "label 'neg'", "the most probable"),
-        (CLASSIFICATION, [("neg", [0.9, 0.9])], "sum 1.8", "sum to 1"),
-        (CLASSIFICATION, [("neg", [0.3, 0.1])], "sum 0.4", "sum to 1"),
-        (CLASSIFICATION, [("neg", [0.52, 0.5])], "sum 1.02", "sum to 1"),
-        (CLASSIFICATION, [("neg", [0, 0])], "sum 0", "sum to 1"),
-        (CLASSIFICATION, [("neg", [float("inf"), 0.5])], "sum inf", "sum to 1"),
-        (CLASSIFICATION, [("neg", [1.2, -0.2])], "sum 1", "0 to 1"),
-        (CLASSIFICATION, [("neg", [[0.5, 0.5]])], "[[0.5, 0.5]]", "2 numbers"),
-        (CLASSIFICATION, [("neg", ["0.5", "0.5"])], "'0.5'", "2 numbers"),
-        (CLASSIFICATION, [("neg", [None, 1.0])], "None", "2 numbers"),
-        (CLASSIFICATION, [("neg", {"neg": 0.5, "pos": 0.5})], "{'neg'", "2 numbers"),
-        (CLASSIFICATION, [("neg", [[1], [1, 2]])], "[[1], [1, 2]]", "an answer of its task"),
-        (CLASSIFICATION, [Label("neg", {"neg": 0.9, "pos": 0.9})], "sum 1.8", "sum to 1"),
+        ("dependency", [DependencyTree((0, 1, 1), "abc")], "'abc'", "strings"),
+        (NAME, [CHAIN], "got DependencyTree", "a label, or (label"),
+        (NAME, ["bad"], "label 'bad'", "neg, pos"),
+        (NAME, [("neg", [0.5])], "[0.5]", "2 numbers from 0 to 1"),
+        (NAME, [("neg", [float("nan"), 0.5])], "nan", "2 numbers from 0 to 1"),
+        (NAME, [("neg", [-0.5, 0.5])], "-0.5", "2 numbers from 0 to 1"),
+        (NAME, [Label("neg", {"neg": 1.0})], "nan", "2 numbers from 0 to 1"),
+        (NAME, [("neg", [0.1, 0.9])], "label 'neg'", "the most probable"),
+        (NAME, [("neg", [0.9, 0.9])], "sum 1.8", "sum to 1"),
+        (NAME, [("neg", [0.3, 0.1])], "sum 0.4", "sum to 1"),
+        (NAME, [("neg", [0.52, 0.5])], "sum 1.02", "sum to 1"),
+        (NAME, [("neg", [0, 0])], "sum 0", "sum to 1"),
+        (NAME, [("neg", [float("inf"), 0.5])], "sum inf", "sum to 1"),
+        (NAME, [("neg", [1.2, -0.2])], "sum 1", "0 to 1"),
+        (NAME, [("neg", [[0.5, 0.5]])], "[[0.5, 0.5]]", "2 numbers"),
+        (NAME, [("neg", ["0.5", "0.5"])], "'0.5'", "2 numbers"),
+        (NAME, [("neg", [None, 1.0])], "None", "2 numbers"),
+        (NAME, [("neg", {"neg": 0.5, "pos": 0.5})], "{'neg'", "2 numbers"),
+        (NAME, [("neg", [[1], [1, 2]])], "[[1], [1, 2]]", "an answer of its task"),
+        (NAME, [Label("neg", {"neg": 0.9, "pos": 0.9})], "sum 1.8", "sum to 1"),
         (
-            *(CLASSIFICATION, [("neg", torch.tensor([0.5, 0.5], requires_grad=True))]),
+            *(NAME, [("neg", torch.tensor([0.5, 0.5], requires_grad=True))]),
             *("requires grad", "an answer of its task"),
         ),
         ("dependency", [DependencyTree(None, ("a",))], "got DependencyTree", "an answer"),
@@ -157,6 +159,38 @@ def test_a_bad_answer_is_named(task: str, answers: Any, found: str, expected: st
     assert error.value.key == "victim"
     assert found in error.value.found
     assert expected in str(error.value.expected)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [{"neg", "pos"}, {"neg": 1, "pos": 0}, "np", [0, 1], ["neg", "neg"], [], None, np.array([])],
+)
+def test_labels_without_an_order_are_refused(labels: Any) -> None:
+    with pytest.raises(InputError, match="labels"):
+        FunctionVictim(labels_of(False), NAME, labels=labels)
+
+
+def test_answers_in_types_of_numpy_are_as_plain_ones() -> None:
+    plain, arrays = (
+        FunctionVictim(lambda texts, make=make: [make(words) for words in texts])
+        for make in (
+            lambda words: DependencyTree(tuple(range(len(words))), ("dep",) * len(words)),
+            lambda words: DependencyTree(np.arange(len(words)), np.array(["dep"] * len(words))),
+        )
+    )
+    attack, examples = lexicon_attack(), sentences(3, "test")
+    one, other = (
+        list(attacked_records(DEPENDENCY, attack, victim, examples)) for victim in (plain, arrays)
+    )
+    assert [encode_record(line) for line in other] == [encode_record(line) for line in one]
+
+
+def test_labels_of_the_data_that_it_cannot_answer_are_told(tmp_path: Path) -> None:
+    victim = FunctionVictim(labels_of(True), NAME, labels=["neg", "pos"])
+    examples = [Example(0, Sentence(("a",)), gold) for gold in ("POS", "neg", "NEG")]
+    (warning,) = victim.warnings(examples, "texts.tsv")
+    assert "'POS'" in warning
+    assert "2 in all" in warning
 
 
 def test_a_function_that_fails_is_named_with_its_reason() -> None:
@@ -176,7 +210,7 @@ def test_the_victims_own_label_decides_ties() -> None:
     def answer(texts: Texts) -> list[Any]:
         return [table.get(text[1], ("b", [0.4, 0.4, 0.2])) for text in texts]
 
-    victim = FunctionVictim(answer, CLASSIFICATION, labels=["a", "b", "c"])
+    victim = FunctionVictim(answer, NAME, labels=["a", "b", "c"])
     example = Example(0, Sentence(words), "b")
     assert evaluate(victim, [example])["accuracy"] == 100
     for target, attacked in ((None, "c"), ("c", "c"), ("a", "b")):
@@ -190,7 +224,7 @@ def test_the_victims_own_label_decides_ties() -> None:
 @pytest.mark.parametrize("shares", [[0.333, 0.333, 0.333], [1, 0, 0], np.float32([0.5, 0.3, 0.2])])
 def test_probabilities_may_be_rounded(shares: Any) -> None:
     answers = [("a", shares)]
-    victim = FunctionVictim(lambda texts: answers, CLASSIFICATION, labels=["a", "b", "c"])
+    victim = FunctionVictim(lambda texts: answers, NAME, labels=["a", "b", "c"])
     (answer,) = evaluate(victim, [Example(0, Sentence(("x",)), "a")]).predictions
     assert [*answer.answer.probabilities.values()] == pytest.approx(shares, abs=1e-12)
 
@@ -225,7 +259,7 @@ def test_a_victim_that_ends_is_a_failure_and_what_was_finished_is_kept(
     with pytest.raises(InputError) as failure:
         attacked(tmp_path / "out")
     assert failure.value.key == "victim"
-    kept = [line["id"] for line in each_line(tmp_path / "out" / "examples.jsonl")]
+    kept = [line["id"] for line in read_records(tmp_path / "out" / "examples.jsonl")]
     assert 0 < len(kept) < 12
     calls[:] = [0] * 30
     assert attacked(tmp_path / "out").lines == attacked(tmp_path / "whole").lines
@@ -296,11 +330,11 @@ def test_transfer_asks_once_about_every_sentence() -> None:
             for one, text in zip(originals, texts, strict=True)
         ]
         mask = np.ones(2, dtype=np.bool_)
-        return Source("a", ClassificationTask(), originals, adversarial, mask, [mask] * 2)
+        return Source("a", CLASSIFICATION, originals, adversarial, mask, [mask] * 2)
 
     texts = [("a", "meal"), ("the", "film")]
     originals = [Example(id_, Sentence(text), "pos") for id_, text in enumerate(texts)]
-    victim = FunctionVictim(counting, CLASSIFICATION, labels=["neg", "pos"])
+    victim = FunctionVictim(counting, NAME, labels=["neg", "pos"])
     sources = [source("bad meal", "the film"), source("bad meal", "bad film")]
     first, second = transfer(victim, sources)
     assert (first["accuracy"].rate.estimate, second["accuracy"].rate.estimate) == (50, 100)
@@ -310,8 +344,8 @@ def test_transfer_asks_once_about_every_sentence() -> None:
 def test_what_is_no_victim_is_refused() -> None:
     for settings, key in (
         ({"labels": ["a"]}, "labels"),
-        ({"task": CLASSIFICATION}, "labels"),
-        ({"task": CLASSIFICATION, "labels": ["a", "a"]}, "labels"),
+        ({"task": NAME}, "labels"),
+        ({"task": NAME, "labels": ["a", "a"]}, "labels"),
         ({"task": SimpleNamespace(name="semantic")}, "task"),
         ({"batch_texts": 0}, None),
     ):
@@ -349,11 +383,11 @@ def test_a_function_of_pairs_falls_as_its_model() -> None:
         return found
 
     labels = vocabulary.labels
-    black_box = FunctionVictim(function, CLASSIFICATION, labels=labels, batch_texts=3, pairs=True)
+    black_box = FunctionVictim(function, NAME, labels=labels, batch_texts=3, pairs=True)
     lexicon = Lexicon({"good": ["bad", "old"], "dog": ["cat"], "ran": ["fled", "slept"]})
-    attack, task = Attack(lexicon, PWWS()), ClassificationTask()
+    attack, task = Attack(lexicon, PWWS()), CLASSIFICATION
     expected, found = (
-        {line["id"]: line for line in result_lines(task, attack, victim, PAIRS)}
+        {line["id"]: line for line in attacked_records(task, attack, victim, PAIRS)}
         for victim in (ModelVictim([model]), black_box)
     )
     for line in (*expected.values(), *found.values()):
@@ -365,7 +399,7 @@ def test_a_function_of_pairs_falls_as_its_model() -> None:
 
 def test_pairs_and_single_texts_are_told_apart() -> None:
     made = {
-        pairs: FunctionVictim(len, CLASSIFICATION, labels=["pos"], pairs=pairs)  # type: ignore[arg-type]
+        pairs: FunctionVictim(len, NAME, labels=["pos"], pairs=pairs)  # type: ignore[arg-type]
         for pairs in (False, True)
     }
     with pytest.raises(InputError, match=r"sentence 1: a pair, but .* reads single texts"):

@@ -8,7 +8,7 @@ import pytest
 import robustparse as rp
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import each_line
+from robustparse.evaluation.records import read_records
 from robustparse.types import DependencyTree
 from robustparse.victims import Spacy
 from sample_runs import lexicon_attack, sentences, write_sample
@@ -90,7 +90,7 @@ def test_the_commands_take_it(folder: Path, tmp_path: Path) -> None:
     training = ["--victim.training", str(tmp_path / "train.conllu")]
     recipe = ["--attack", str(tmp_path / "words.yaml"), "--out", str(tmp_path / "out")]
     main(["attack", *recipe, *victim, *training])
-    assert len(list(each_line(tmp_path / "out" / "examples.jsonl"))) == 6
+    assert len(list(read_records(tmp_path / "out" / "examples.jsonl"))) == 6
     main(["evaluate", *victim])
 
 

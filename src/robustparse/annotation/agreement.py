@@ -1,9 +1,8 @@
-"""How far annotators agree beyond chance: Cohen's kappa for two, Fleiss' kappa for more.
+"""Agreement of annotators beyond chance: Cohen's kappa for two, Fleiss' kappa for more.
 
-kappa = (observed - expected) / (1 - expected). Observed is the fraction of pairs of annotators,
-over all items, that gave the same answer. Expected is what it would be if they drew their answers:
-each from a distribution of their own (Cohen 1960, eq. 1), or all from the common one (Fleiss 1971,
-eq. 3 to 7).
+kappa = (observed - expected) / (1 - expected). Observed is the fraction of equal answers over all
+pairs of annotators and all items. Expected is this fraction if answers are drawn at random: from
+each annotator's distribution (Cohen 1960, eq. 1) or from the common one (Fleiss 1971, eq. 3 to 7).
 """
 
 from collections import Counter
@@ -13,10 +12,10 @@ from typing import Literal, NamedTuple
 
 
 class Agreement(NamedTuple):
-    """How far annotators agree; nothing is known of one annotator.
+    """The agreement of annotators; None for a single annotator.
 
-    ``observed`` is the fraction of equal answers. ``kappa`` is 1 where agreement is perfect and 0
-    where it is chance; None where chance gives perfect agreement, as when all answers are the same.
+    ``observed`` is the fraction of equal answers. ``kappa`` is 1 for perfect agreement and 0 for
+    chance agreement; None if chance agreement is perfect, because all answers are the same.
     """
 
     observed: float | None
@@ -25,25 +24,25 @@ class Agreement(NamedTuple):
 
 
 def agreement(answers: Sequence[Sequence[str]]) -> Agreement:
-    """Measure how far annotators agree.
+    """Measure the agreement of annotators.
 
     Args:
-        answers: one sequence an annotator, all about the same items in the same order.
+        answers: a sequence for each annotator, about the same items in the same order.
 
     Raises:
-        ValueError: there is no annotator or no item, or they answered different numbers of items.
+        ValueError: there is no annotator or no item, or the numbers of items differ.
     """
-    if not answers or not answers[0] or len({len(own) for own in answers}) > 1:
-        sizes = [len(own) for own in answers]
+    if not answers or not answers[0] or len({len(sequence) for sequence in answers}) > 1:
+        sizes = [len(sequence) for sequence in answers]
         raise ValueError(f"expected answers of every annotator to the same items, got {sizes}")
     if len(answers) == 1:
         return Agreement(None, None, None)
     pairs = list(combinations(answers, 2))
-    same = sum(a == b for one, other in pairs for a, b in zip(one, other, strict=True))
+    same = sum(a == b for first, second in pairs for a, b in zip(first, second, strict=True))
     observed = same / (len(pairs) * len(answers[0]))
     if len(answers) == 2:
-        return Agreement(observed, _kappa(observed, _by_own_shares(*answers)), "cohen")
-    return Agreement(observed, _kappa(observed, _by_common_shares(answers)), "fleiss")
+        return Agreement(observed, _kappa(observed, _by_annotator(*answers)), "cohen")
+    return Agreement(observed, _kappa(observed, _by_all(answers)), "fleiss")
 
 
 def majority(answers: Sequence[str]) -> str | None:
@@ -52,13 +51,15 @@ def majority(answers: Sequence[str]) -> str | None:
     return answer if 2 * count > len(answers) else None
 
 
-def _by_own_shares(one: Sequence[str], other: Sequence[str]) -> float:
-    first, second = Counter(one), Counter(other)
-    return sum(first[answer] * second[answer] for answer in first) / (len(one) * len(other))
+def _by_annotator(first: Sequence[str], second: Sequence[str]) -> float:
+    """Return the expected agreement if each annotator draws from a separate distribution."""
+    counts, others = Counter(first), Counter(second)
+    return sum(counts[answer] * others[answer] for answer in counts) / (len(first) * len(second))
 
 
-def _by_common_shares(answers: Sequence[Sequence[str]]) -> float:
-    counts = Counter(answer for own in answers for answer in own)
+def _by_all(answers: Sequence[Sequence[str]]) -> float:
+    """Return the expected agreement if all annotators draw from the common distribution."""
+    counts = Counter(answer for sequence in answers for answer in sequence)
     total = sum(counts.values())
     return sum(count * count for count in counts.values()) / (total * total)
 

@@ -1,23 +1,23 @@
 """Adversarial examples judged by people: blind pairs for annotators, and the key to them.
 
-Annotators see two sentences, A and B, and do not know which is the original. Two questions are
-asked (Wang et al. 2021 on fluency and syntax, Zheng et al. 2020 on structure): which reads more
-fluently, and whether both have the same syntactic structure. Every annotator gets the same pairs in
-an order and on sides of their own, all drawn from (seed, annotator); annotator 0 stands for the
-choice of pairs. Where a sentence has a premise, as in entailment, a column of its own shows it.
+Annotators see two sentences, A and B, and do not know which is the original. They say which reads
+more fluently, and whether both have the same syntactic structure (Wang et al. 2021; Zheng et al.
+2020). All annotators get the same pairs, in a random order and on random sides that follow from
+(seed, annotator); the choice of pairs follows from (seed, 0). A column shows the premise, if any.
 """
 
 import csv
 import hashlib
 import io
 import json
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from robustparse.errors import InputError, check_seed
-from robustparse.evaluation.lines import Pair
+from robustparse.evaluation.records import Pair
 from robustparse.files import as_written, read_json, read_text, write_text
 from robustparse.randomness import stream
 
@@ -38,28 +38,28 @@ class Item(NamedTuple):
 
     annotator: int
     id: int
-    original: str
+    original: Literal["A", "B"]
 
 
 def export(
     pairs: Sequence[Pair], out: Path, key: Path, annotators: int, seed: int, limit: int | None
 ) -> list[Path]:
-    """Write a CSV file an annotator, and the key that tells the sides.
+    """Write a CSV file for each annotator, and the key with the sides.
 
     Args:
         pairs: the sentences before and after an attack.
         out: the file of a single annotator; with several, `_1`, `_2` … is added to its stem.
-        key: where the key goes; annotators must not see it.
-        annotators: how many.
-        seed: of the choice of pairs, their order and their sides.
+        key: the file of the key; annotators must not see it.
+        annotators: the number of annotators.
+        seed: the seed of the choice of pairs, their order and their sides.
         limit: at most this many pairs, drawn at random; None takes all.
 
     Returns:
         The annotators' files.
 
     Raises:
-        InputError: there is no pair, a number is too small, files would overwrite each other, or
-            a file that an annotator has begun to fill in.
+        InputError: there is no pair, a number is too small, or a file would overwrite another one
+            or an annotator's answers.
     """
     for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
         if value < 1:
@@ -88,7 +88,7 @@ def export(
 
 
 def _check_unanswered(path: Path) -> None:
-    """Refuse to overwrite answers, or a file that is not an annotator's."""
+    """Check that a file, if it exists, is an annotator's and holds no answers."""
     if not path.exists():
         return
     remedy = "give another --out, or move the file away"
@@ -107,7 +107,7 @@ def _check_unanswered(path: Path) -> None:
 
 
 def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
-    """Order the pairs for an annotator, each with the side of its original."""
+    """Return the pairs in an annotator's order, each with the side of its original."""
     rng = stream(seed, annotator)
     order = rng.permutation(len(pairs)).tolist()
     sides = rng.integers(2, size=len(pairs)).tolist()
@@ -115,14 +115,14 @@ def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, 
 
 
 def _code(pairs: Sequence[Pair], annotators: int, seed: int) -> str:
-    """Tell items of different exports apart; with a letter first, so that no date is read."""
+    """Return a prefix that identifies an export; it starts with a letter, unlike a date."""
     content = json.dumps([[pair.id, pair.before, pair.after] for pair in pairs])
     digest = hashlib.sha256(f"{seed} {annotators} {content}".encode()).hexdigest()
     return f"p{digest[:6]}"
 
 
 def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
-    """Return a file that spreadsheets open as it is: its encoding is marked, no cell a formula."""
+    """Return a CSV file for spreadsheets: its encoding is marked, and no cell is a formula."""
     text = io.StringIO(newline="")
     text.write(_MARK)
     writer = csv.writer(text, lineterminator="\n")
@@ -137,7 +137,7 @@ def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
 
 
 def _as_text(cell: str) -> str:
-    """Return a cell with an apostrophe before what a spreadsheet takes for a formula."""
+    """Put an apostrophe before a cell that a spreadsheet would read as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULAS) else cell
 
 
@@ -145,8 +145,7 @@ def read_key(path: Path) -> dict[str, Item]:
     """Read the items of a key by their names.
 
     Raises:
-        InputError: it is no key as `export` writes it, where every annotator has every sentence
-            once.
+        InputError: `export` did not write it, or an annotator lacks or repeats a sentence.
     """
     content = read_json(path, dict)
     with as_written(path, "annotate export"):
@@ -163,16 +162,14 @@ def read_key(path: Path) -> dict[str, Item]:
 
 
 def _item(record: Mapping[str, Any]) -> Item:
-    side = {"A": "A", "B": "B"}[record[ORIGINAL]]
-    return Item(operator.index(record["annotator"]), operator.index(record["id"]), side)
+    return msgspec.convert([record["annotator"], record["id"], record[ORIGINAL]], Item)
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of an annotator's file as a spreadsheet may have saved it, each with its first
-    line.
+    """Yield (first line, row) of an annotator's file, which a spreadsheet may have saved.
 
     Raises:
-        InputError: names file and line of what is no CSV, or the column that is missing.
+        InputError: the file is not CSV, or a column is missing.
     """
     text = read_text(path)
     heading = text.split("\n", 1)[0]
@@ -186,6 +183,8 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 columns = [cell.strip() for cell in cells]
                 if missing := [name for name in COLUMNS if name not in columns]:
                     raise InputError(f"the column {missing[0]} is missing", path=path, line=1)
+                if twice := [name for name in COLUMNS if columns.count(name) > 1]:
+                    raise InputError(f"two columns have the name {twice[0]}", path=path, line=1)
             elif any(cell.strip() for cell in cells):
                 if len(cells) < len(columns):
                     cells += [""] * (len(columns) - len(cells))

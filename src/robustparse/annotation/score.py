@@ -1,4 +1,4 @@
-"""Answers of annotators: unblinded, summed up, and how far they agree."""
+"""Unblind the answers of annotators, count them, and measure agreement."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,18 +26,18 @@ def score(key: Path, files: Sequence[Path]) -> dict[str, Any]:
         have which majority (more than half of the annotators), and the agreement.
 
     Raises:
-        InputError: names file and line of an answer that is missing or unknown, of an item that is
-            there twice or of another export; or a file is no CSV, or an annotator's second one.
+        InputError: an answer is missing or unknown, an item is repeated or of another export, a
+            file is not CSV, or an annotator has two files.
     """
     items = read_key(key)
     answers: dict[int, dict[int, dict[str, str]]] = {}  # annotator, sentence, question
     for path in files:
-        own, annotator = _read_answers(path, key, items)
+        answered, annotator = _read_answers(path, key, items)
         if annotator in answers:
             raise InputError(
                 f"annotator {annotator} has a file already", path=path, remedy="give each once"
             )
-        answers[annotator] = own
+        answers[annotator] = answered
     ids = sorted(next(iter(answers.values())))
     return {
         "annotators": len(answers),
@@ -52,23 +52,23 @@ def score(key: Path, files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _summary(answers: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Sum up one question, from one sequence of unblinded answers an annotator."""
-    given = Counter(answer for own in answers for answer in own)
-    majorities = Counter(majority(some) or "none" for some in zip(*answers, strict=True))
-    found = agreement(answers)
+    """Sum up one question from each annotator's unblinded answers."""
+    counts = Counter(answer for sequence in answers for answer in sequence)
+    majorities = Counter(majority(item) or "none" for item in zip(*answers, strict=True))
+    agreed = agreement(answers)
     return {
-        "answers": {name: 100.0 * count / given.total() for name, count in sorted(given.items())},
+        "answers": {name: 100.0 * count / counts.total() for name, count in sorted(counts.items())},
         "majority": dict(sorted(majorities.items())),
-        "agreement": None if found.observed is None else 100.0 * found.observed,
-        "kappa": found.kappa,
-        "kappa_kind": found.kind,
+        "agreement": None if agreed.observed is None else 100.0 * agreed.observed,
+        "kappa": agreed.kappa,
+        "kappa_kind": agreed.kind,
     }
 
 
 def _read_answers(
     path: Path, key: Path, items: Mapping[str, Item]
 ) -> tuple[dict[int, dict[str, str]], int]:
-    """Read one annotator's unblinded answers by sentence and question, and whose they are."""
+    """Read an annotator's unblinded answers by sentence and question; also return their number."""
     answers: dict[int, dict[str, str]] = {}
     lines: dict[str, int] = {}
     annotator = 0
@@ -91,12 +91,16 @@ def _read_answers(
             )
         lines[name] = line
         names = {"A": ADVERSARIAL, "B": ADVERSARIAL, item.original: ORIGINAL}
-        given = {question: _answer(row[question], question, path, line) for question in QUESTIONS}
-        answers[item.id] = {question: names.get(one, one) for question, one in given.items()}
+        chosen = {question: _answer(row[question], question, path, line) for question in QUESTIONS}
+        answers[item.id] = {
+            question: names.get(answer, answer) for question, answer in chosen.items()
+        }
     if not lines:
         raise InputError("holds no answers", path=path)
-    if left := [n for n, item in items.items() if item.annotator == annotator and n not in lines]:
-        raise InputError(f"item {left[0]} is missing ({len(left)} in all)", path=path)
+    if missing := [
+        n for n, item in items.items() if item.annotator == annotator and n not in lines
+    ]:
+        raise InputError(f"item {missing[0]} is missing ({len(missing)} in all)", path=path)
     return answers, annotator
 
 

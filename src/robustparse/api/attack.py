@@ -2,12 +2,8 @@
 
 import copy
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import cast
-from weakref import finalize
 
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.inputs import system_name
@@ -20,12 +16,13 @@ from robustparse.api.sources import (
     GivenVictim,
     VictimSource,
 )
+from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
-from robustparse.recipes.recipe import Recipe
+from robustparse.options.recipe import Recipe
 from robustparse.types import Example
 
 Victims = Model | AnsweringVictim | str | Path | Sequence[Model] | Sequence[str | Path]
@@ -36,16 +33,16 @@ Examples = Sequence[Example] | str | Path
 
 
 def recipe(name: str | Path) -> Attack:
-    """Make the attack of a recipe, whose parts and settings can then be changed.
+    """Make the attack of a recipe; its components and settings can then be changed.
 
     >>> attack = recipe("pwws")  # doctest: +SKIP
     >>> attack.budget = 500  # doctest: +SKIP
 
     Args:
-        name: of an installed recipe, as ``pwws``, or the path of a file.
+        name: the name of an installed recipe, such as ``pwws``, or the path of a file.
 
     Raises:
-        InputError: there is none of this name, or it is no recipe.
+        InputError: there is no such recipe, or the file is not a recipe.
     """
     return Recipe.read(name).attack()
 
@@ -67,49 +64,47 @@ def attack(
 
     Args:
         victim: a model, a list of models (one ensemble), the path of a checkpoint or several, or
-            somebody else's (`robustparse.victims`).
+            an adapter for a third-party model (`robustparse.victims`).
         examples: sentences with gold answers, a file of them, or ``"sample"``.
         attack: the name of an installed recipe, the path of one, or an `Attack`.
         seed: of all random choices; by default the attack's own.
-        limit: attack only the first sentences, as many as this.
-        out: a folder to keep the results in, where the same call resumes after a stop, as does the
-            command ``attack`` with the same paths. By default they are kept as long as the object.
+        limit: attack only the first ``limit`` sentences.
+        out: a folder for the results. The same call resumes an interrupted attack there, and so
+            does the command ``attack`` with the same paths. By default, the results are deleted
+            with the returned object.
         device: where checkpoints compute: auto, cpu or cuda. Models stay where they are.
 
     Raises:
-        InputError: something cannot be used as given; see the message.
+        InputError: an argument cannot be used.
     """
     if isinstance(attack, Attack):
-        chosen, described = copy.copy(attack), Recipe.of(attack, kept=out is not None)
+        chosen, described = copy.copy(attack), Recipe.described(attack, out is not None)
     else:
         described = Recipe.read(attack)
         chosen = described.attack()
     seed = chosen.seed if seed is None else seed
     source = victim_source(victim)
-    with ExitStack() as unless_kept:
-        folder = Path(mkdtemp(prefix="robustparse-") if out is None else out)
-        if out is None:
-            unless_kept.callback(rmtree, folder)
+
+    def made(folder: Path) -> AttackResults:
         data = data_source(examples, seed, limit)
         AttackRun(folder, described, source, data, seed, device).attacked(chosen)
-        results = AttackResults(folder, system_name(source.names))
-        if out is None:
-            finalize(results, unless_kept.pop_all().close)
-    return results
+        return AttackResults(folder, system_name(source.names))
+
+    return results_in(out, made)
 
 
 def victim_source(victim: Victims) -> VictimSource:
-    """Return where a victim comes from.
+    """Return the source of a victim.
 
     Raises:
-        InputError: it is none, or a list of checkpoints and models.
+        InputError: it is not a victim, or the list mixes checkpoints and models.
     """
     several = list(victim) if isinstance(victim, Sequence) and not isinstance(victim, str) else None
-    parts = [victim] if several is None else several
-    if parts and all(isinstance(part, str | Path) for part in parts):
-        return Checkpoints([str(part) for part in parts])
-    if parts and all(isinstance(part, Model) for part in parts):
-        return GivenVictim(ModelVictim(cast(list[Model], parts)))
+    members = [victim] if several is None else several
+    if members and all(isinstance(member, str | Path) for member in members):
+        return Checkpoints([str(member) for member in members])
+    if members and all(isinstance(member, Model) for member in members):
+        return GivenVictim(ModelVictim(cast(list[Model], members)))
     if several is None and hasattr(victim, "predict") and hasattr(victim, "task"):
         return GivenVictim(cast(AnsweringVictim, victim))
     raise InputError(
@@ -121,10 +116,10 @@ def victim_source(victim: Victims) -> VictimSource:
 
 
 def data_source(examples: Examples, seed: int, limit: int | None = None) -> DataSource:
-    """Return where sentences come from.
+    """Return the source of sentences.
 
     Raises:
-        InputError: they are no examples.
+        InputError: they are not examples.
     """
     if isinstance(examples, str | Path):
         return DataFile(str(examples), seed, limit)

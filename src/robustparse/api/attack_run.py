@@ -1,7 +1,7 @@
-"""Attacking sentences into a folder, over one process or several.
+"""Attack sentences in one process or several, and write the results into a folder.
 
-New processes of this machine, or those that a launcher has started, open all by themselves; one
-process writes. The files are the same for any number.
+Every process opens the victim and the data by itself; one process writes. The processes are started
+here or by a launcher. Their number does not change the files.
 """
 
 import logging
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from robustparse import trust
 from robustparse.api.progress import attack_progress
@@ -21,24 +21,30 @@ from robustparse.attacks.attack import PACKING, Attack
 from robustparse.data.columns import columns_of
 from robustparse.devices import gpus
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_run.attack_folder import Summary, collect_into
-from robustparse.evaluation.attack_run.ranks import Rank, Ranks, lines_of_processes
-from robustparse.evaluation.attack_run.shards import Source, attacked_lines
-from robustparse.recipes.class_paths import checked
-from robustparse.recipes.recipe import Recipe
-from robustparse.recipes.recipe_files import recipe_digests
+from robustparse.evaluation.attack_folder import collect_into
+from robustparse.evaluation.attack_processes import (
+    Rank,
+    Ranks,
+    Source,
+    attacked_records,
+    records_of_processes,
+)
+from robustparse.evaluation.records import RunRecord, Summary
+from robustparse.options.arguments import checked
+from robustparse.options.recipe import Recipe
+from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 # Keys of run.json, in their order.
-_USED = (
+_SETTINGS = (
     *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
     *("data", "fraction", "columns", "tagger", "fraction_of"),
 )
 
 
 class Data(NamedTuple):
-    """The sentences to attack, and warnings of what they lack, made when they are read."""
+    """The sentences to attack, and warnings about them, which are computed when they are read."""
 
     task: Task
     examples: list[Example]
@@ -47,16 +53,17 @@ class Data(NamedTuple):
 
 @dataclass(frozen=True)
 class AttackRun:
-    """What is attacked and how; another process can be given it where its sources are plain values.
+    """An attack on a victim and sentences; it can be sent to other processes if its sources can.
 
     Args:
-        folder: of its files, with which a run that was stopped resumes.
-        recipe: what the attack is made of.
-        victim, data: what is attacked.
-        seed: of the attack's random choices.
+        folder: the output folder, in which an interrupted run resumes.
+        recipe: the settings of the attack.
+        victim: the source of the victim.
+        data: the source of the sentences.
+        seed: the seed of the attack's random choices.
         device: where models compute.
-        devices: over how many processes.
-        check: refuses the task of the victim, before any data are read.
+        devices: the number of processes.
+        check: rejects tasks of the victim, before any data are read.
     """
 
     folder: Path
@@ -69,10 +76,10 @@ class AttackRun:
     check: Callable[[Task], None] | None = None
 
     def attacked(self, attack: Attack) -> Summary | None:
-        """Attack, or resume where it stopped; None where another process has the summary.
+        """Attack or resume; return the summary, or None if another process writes it.
 
         Args:
-            attack: as the recipe says, but for its seed.
+            attack: the attack of the recipe; its seed is set here.
         """
         attack.seed = self.seed
         rank = Rank.launched()
@@ -83,7 +90,7 @@ class AttackRun:
         return self._over_processes(attack)
 
     def loaded(self, attack: Attack, rank: int, count: int) -> tuple[Source, Data]:
-        """Return the source of lines in one of this machine's processes, and all the sentences."""
+        """Return the source of records in one of this machine's processes, and all sentences."""
         victim = self.victim.open(process_device(self.device, rank, count))
         if self.check is not None:
             self.check(victim.task)
@@ -91,23 +98,23 @@ class AttackRun:
         self.data.check(examples, victim.task, attack)
         of_victim = victim.warnings(examples, self.data.name, attack.punctuation)
         warnings = chain(of_victim, attack.warnings(examples, victim))
-        source = partial(attacked_lines, victim.task, attack, victim)
+        source = partial(attacked_records, victim.task, attack, victim)
         return source, Data(victim.task, examples, warnings)
 
     def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
-        """Write what a source gives into the folder, with a progress bar."""
+        """Write the records of a source into the folder, with a progress bar."""
         task, examples, warnings = data
-        for warning in chain(warnings, task.not_written(examples, self.data.name)):
+        for warning in chain(warnings, task.files.not_written(examples, self.data.name)):
             print(f"robustparse: {warning}", file=sys.stderr)
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity(columns_of(examples))
             return collect_into(self.folder, task, attack, source, examples, identity, progress)
 
-    def _identity(self, columns: list[str] | None) -> dict[str, Any]:
-        """Return what tells this run from others; not over how many processes it goes.
+    def _identity(self, columns: list[str] | None) -> RunRecord:
+        """Return what distinguishes this run from others; the number of processes does not.
 
         Args:
-            columns: names of those that the sentences were read from, if they have any.
+            columns: the names of the columns that the sentences were read from, if any.
         """
         arguments = self.recipe.settings["init_args"]
         kept = {key: value for key, value in arguments.items() if key not in PACKING}
@@ -115,27 +122,28 @@ class AttackRun:
         used = {"seed": self.seed, **self.victim.settings}
         used |= {"data": self.data.name, **self.data.settings}
         used |= {} if columns is None else {"columns": columns}
-        return {
+        identity = {
             "attack": self.recipe.name,
             "victims": self.victim.names,
             "settings": settings,
-            **{key: used[key] for key in _USED if key in used},
+            **{key: used[key] for key in _SETTINGS if key in used},
             "sha256": {
                 **self.victim.digests(),
                 "data": self.data.digest(),
                 "recipe": recipe_digests(settings),
             },
         }
+        return cast(RunRecord, identity)
 
     def _over_processes(self, attack: Attack) -> Summary:
-        """Let new processes attack too; this one writes."""
+        """Start processes that attack too; this one writes."""
         source, data = self.loaded(attack, 0, self.devices)
         worker = partial(_worker, self, trust.trusted())
-        lines = partial(lines_of_processes, source, self.folder, worker, self.devices)
+        lines = partial(records_of_processes, source, self.folder, worker, self.devices)
         return self._collected(attack, lines, data)
 
     def _as_rank(self, attack: Attack, rank: Rank) -> Summary | None:
-        """Attack as one of the processes that a launcher has started; the first one writes."""
+        """Attack as one of a launcher's processes; the first one writes."""
         if self.devices not in (1, rank.count):
             raise InputError(
                 f"{self.devices}, but the launcher has started {rank.count} processes",
@@ -151,13 +159,12 @@ class AttackRun:
 
 
 def process_device(device: str, rank: int, count: int) -> str:
-    """Return what one of several processes of this machine is given as its ``--device``.
+    """Return the device of one of several processes of this machine.
 
-    ``auto`` takes GPUs where there are any, ``cuda`` GPUs, ``cpu`` none; a rank, from 0, gets the
-    GPU of its number.
+    ``cuda``, and ``auto`` on a machine with GPUs, give each process the GPU with its rank.
 
     Raises:
-        InputError: fewer than one process, more processes than GPUs, or one GPU named for all.
+        InputError: there are no processes, or more than GPUs, or the device names a single GPU.
     """
     if count < 1:
         raise InputError(f"must be >= 1, got {count}", key="--devices")
@@ -182,10 +189,10 @@ def process_device(device: str, rank: int, count: int) -> str:
 
 
 def _worker(run: AttackRun, trusted: list[str], ranks: Ranks) -> None:
-    """Load all by itself and attack a share of the sentences, in a new process."""
-    checked([part for name in trusted for part in (trust.OPTION, name)])
+    """Load the victim and the data, and attack a share of the sentences, in a new process."""
+    checked([token for name in trusted for token in (trust.OPTION, name)])
     attack = run.recipe.attack()
     attack.seed = run.seed
-    logging.getLogger("robustparse").setLevel(logging.ERROR)  # the first process has said it
+    logging.getLogger("robustparse").setLevel(logging.ERROR)  # the first process has warned
     source, data = run.loaded(attack, ranks.rank.local_rank, run.devices)
     ranks.follow(source, data.examples)

@@ -9,7 +9,8 @@ from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.metrics import PunctuationPolicy
-from robustparse.tasks.task import Task, named
+from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 
@@ -23,26 +24,26 @@ def read(
 
     Args:
         path: the file.
-        task: says of what kind its answers are: a name, or a model's ``task``.
-        max_length: longest allowed sentence in words; None allows any.
-        columns: for texts in tables, the names of the columns of text and answer, where these have
-            other names than usual.
+        task: the kind of its answers: a name, or a model's ``task``.
+        max_length: words in the longest allowed sentence; None allows any.
+        columns: for texts in tables, the names of the columns of text and answer, if they are
+            unusual.
 
     Raises:
-        InputError: names file and line of what cannot be used.
+        InputError: the file cannot be used; the error names the line.
     """
-    return _task(task).read(path, max_length, columns=columns)
+    return _task(task).files.read(path, max_length, columns=columns)
 
 
 def sample(task: str | Task = "dependency", split: str = "test", *, seed: int = 0) -> list[Example]:
-    """Make the examples of a split (``train``, ``dev``, ``test``) of the embedded data.
+    """Make the examples of a split of the embedded data.
 
     Args:
         task: a name, or a model's ``task``.
-        split: of the sample.
-        seed: of its grammar.
+        split: ``train``, ``dev`` or ``test``.
+        seed: the seed of the grammar that generates them.
     """
-    return _task(task).sample(seed, split)
+    return _task(task).files.sample(seed, split)
 
 
 def evaluate(
@@ -58,18 +59,18 @@ def evaluate(
     Args:
         victim: see `robustparse.attack`.
         examples: see `robustparse.attack`.
-        punctuation: which words count, where answers have parts.
+        punctuation: which punctuation is left out of the scores of parsers and taggers.
         limit: see `robustparse.attack`.
         device: see `robustparse.attack`.
 
     Raises:
-        InputError: something cannot be used as given; see the message.
+        InputError: an argument cannot be used.
     """
     source = victim_source(victim)
     opened = source.open(device)
-    found = data_source(examples, 0, limit).examples(opened, punctuation)
-    answers = list(predictions(opened, found))
-    scores = scores_of(opened.task, answers, found, punctuation)
+    sentences = data_source(examples, 0, limit).examples(opened, punctuation)
+    answers = list(predictions(opened, sentences))
+    scores = scores_of(opened.task, answers, sentences, punctuation)
     return Scores(system_name(source.names), scores, answers)
 
 

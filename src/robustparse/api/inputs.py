@@ -6,25 +6,25 @@ from pathlib import Path
 from robustparse.data.datamodule import SAMPLE
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
-from robustparse.files import path_digest
+from robustparse.files import checkpoint_file, path_digest
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
-from robustparse.models.scores import Mean
+from robustparse.models.mean_scores import Mean
 
 Paths = list[str] | str
 """What `--checkpoint` takes: one path or several, which make an ensemble."""
 
 
-def as_list(paths: Paths) -> list[str]:
-    """Return one path or several as a list.
+def checkpoint_files(paths: Paths) -> list[str]:
+    """Return the file of each checkpoint; a run's folder stands for its best or last checkpoint.
 
     Raises:
-        InputError: there is none.
+        InputError: a file does not exist, or no path is given.
     """
     several = [paths] if isinstance(paths, str) else list(paths)
     if not several:
         raise InputError("names no file", key="--checkpoint")
-    return several
+    return [str(checkpoint_file(path)) for path in several]
 
 
 def load_models(
@@ -34,19 +34,19 @@ def load_models(
     device: str = "auto",
     mean: Mean = "probabilities",
 ) -> list[Model]:
-    """Load models that answer together, by the mean of their probabilities or logits.
+    """Load models as an ensemble, which averages their probabilities or logits.
 
     Raises:
-        InputError: see ``load``; or there is no such device.
+        InputError: a checkpoint cannot be loaded, or there is no such device.
     """
     chosen = chosen_device("--device", device)
-    models = [load(path, decoder, beam).to(chosen) for path in as_list(checkpoints)]
+    models = [load(path, decoder, beam).to(chosen) for path in checkpoint_files(checkpoints)]
     models[0].mean = mean
     return models
 
 
 def system_name(paths: Sequence[str]) -> str:
-    """Name the models of checkpoints in tables, each by its file or the folder of its run."""
+    """Return the name of a system in tables: the checkpoints' file names or the runs' folders."""
     files = map(Path, paths)
     return " + ".join(
         file.resolve().parent.name if file.stem in ("best", "last") else file.stem for file in files
@@ -54,6 +54,6 @@ def system_name(paths: Sequence[str]) -> str:
 
 
 def digest(path: str) -> str:
-    """SHA-256 of a file or folder; the sample and data that are not on this machine have none."""
+    """Return the SHA-256 of a file or folder; empty for the sample and for remote data."""
     known = path != SAMPLE and Path(path).exists()
     return path_digest(Path(path)) if known else ""

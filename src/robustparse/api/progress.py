@@ -1,4 +1,4 @@
-"""What commands show while they run: progress bars, none in a log file, and no advice."""
+"""Progress bars in a terminal, and no notices of Lightning that do not concern the user."""
 
 import logging
 import warnings
@@ -8,30 +8,49 @@ from functools import partial
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robustparse.api.tables import terminal
-from robustparse.evaluation.tally import WHEN, Tally
+from robustparse.api.tables import shown, terminal
+from robustparse.evaluation.attack_sums import AttackSums
+from robustparse.evaluation.certified_scores import CertifiedScores
+from robustparse.evaluation.records import WHEN
 from robustparse.metrics import score_name
 
 
 @contextmanager
-def attack_progress(total: int, name: str) -> Iterator[Callable[[Tally], None]]:
-    """Give what to call with the sums after every sentence; it shows scores too."""
+def attack_progress(total: int, name: str) -> Iterator[Callable[[AttackSums], None]]:
+    """Yield a function that shows the progress and the scores, given the sums of an attack."""
     with _bar(name, total) as update:
 
-        def show(tally: Tally) -> None:
+        def show(sums: AttackSums) -> None:
             if update is not None:
-                scores = tally.scores()
-                clean, robust = (scores[when][tally.task.headline] for when in WHEN)
+                scores = sums.scores()
+                clean, robust = (scores[when][sums.task.scores.headline] for when in WHEN)
                 note = "" if clean is None else f"clean {clean:.1f}, attacked {robust:.1f}"
-                name = score_name(tally.task.headline)
+                name = score_name(sums.task.scores.headline)
                 update(completed=scores["n_sentences"], note=f"{name} {note}")
 
         yield show
 
 
 @contextmanager
+def certify_progress(total: int) -> Iterator[Callable[[CertifiedScores], None]]:
+    """Yield a function that shows the progress and the score certified at most edits so far."""
+    with _bar("certify", total) as update:
+
+        def show(scores: CertifiedScores) -> None:
+            if update is not None:
+                headline = scores.task.scores.headline
+                clean = scores.clean()[headline]
+                edits, bounds = [*scores.certified().items()][-1]
+                lower = bounds["lower"][headline]
+                note = f"clean {shown(clean)}, certified at {edits} edits {shown(lower)}"
+                update(completed=scores.sentences, note=f"{score_name(headline)} {note}")
+
+        yield show
+
+
+@contextmanager
 def reading_progress() -> Iterator[Callable[[int, int], None]]:
-    """Give what to call with the sentences read and their number."""
+    """Yield a function that shows how many of how many sentences were read."""
     with _bar("sentences read", None) as update:
 
         def show(done: int, of: int) -> None:
@@ -41,28 +60,40 @@ def reading_progress() -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
-# Beginnings, as regular expressions, of what Lightning and torch warn of and a user cannot help.
+@contextmanager
+def word_progress(source: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that shows for how many words a source has proposed substitutes."""
+    with _bar(f"{source}: words", total) as update:
+
+        def show(done: int) -> None:
+            if update is not None:
+                update(completed=done)
+
+        yield show
+
+
+# Warnings of Lightning and torch that do not concern the user; regular expressions.
 _NOTICES = (
     # Resuming writes into the folder of the run that it resumes.
     r"Checkpoint directory .* exists and is not empty",
     r"Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
     r"The dirpath has changed from '.*'",
-    # An optimiser given to Lightning is refused by name, after Lightning has warned of it.
+    # An optimizer of Lightning's command line gets a message of ours.
     r"`\w+.configure_optimizers` will be overridden by",
-    # A pretrained encoder comes in evaluation mode, and Lightning puts it back into it.
+    # Pretrained encoders are loaded in evaluation mode.
     r"Found \d+ module\(s\) in eval mode at the start of training",
-    # A corpus of fewer batches than `log_every_n_steps` is no mistake.
+    # A corpus may have fewer batches than `log_every_n_steps`.
     r"The number of training batches \(\d+\) is smaller than the logging interval",
-    # Batches are made of arrays in memory, faster than by worker processes.
+    # Batches come from arrays in memory, which is faster than worker processes.
     r"The '\w+_dataloader' does not have many workers",
-    # Lightning asks torch in a way that torch has deprecated.
+    # Lightning calls a deprecated function of torch.
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
 )
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within it, Lightning's tips and its `_NOTICES` are not shown; its other warnings are."""
+    """Hide Lightning's tips and the warnings in `_NOTICES`."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -79,7 +110,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _bar(name: str, total: int | None) -> Iterator[Callable[..., None] | None]:
-    """Give what changes ``completed``, ``total`` and ``note``; None where no bar is shown."""
+    """Yield a function that sets ``completed``, ``total`` and ``note``; None without a terminal."""
     console = terminal(stderr=True)
     if not console.is_interactive:
         yield None

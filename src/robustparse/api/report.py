@@ -1,43 +1,65 @@
-"""``robustparse.report``: one HTML page about attacks."""
+"""``robustparse.report``: one HTML page about attacks and certificates."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
+from robustparse.api.certify import CertifiedResults
 from robustparse.api.results import AttackResults
+from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.evaluation.comparison import Difference
+from robustparse.evaluation.comparison import compare as compared
+from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
 
-Attacked = AttackResults | str | Path
-"""Results, or the folder of an attack or of a training run."""
+Attacked: TypeAlias = AttackResults | CertifiedResults | str | Path
+"""Results, or the folder of an attack, of certificates or of a training run."""
 
 
 def report(
     attacked: Attacked | Sequence[Attacked],
     out: str | Path = "report.html",
     export: str | Path | None = None,
+    compare: bool = False,
 ) -> Path:
-    """Write a page about the results of attacks; the clean model's come first.
+    """Write a page about the results of attacks and certificates; the clean model's come first.
 
     Args:
-        attacked: results, folders that ``attack`` or ``fit`` wrote, or a list of them.
+        attacked: results, folders that ``attack``, ``certify`` or ``fit`` wrote, or a list of them.
         out: the page.
         export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
+        compare: show how certain the differences from the first system are, and the worst of
+            several attacks on a system; needs finished attacks on the same sentences.
 
     Returns:
         Its path.
 
     Raises:
-        InputError: a folder is missing, nothing can be read of any, or the page cannot be written.
-            What cannot be read of some is named on the page and on standard error.
+        InputError: a folder is missing, nothing can be read of any, systems cannot be compared, or
+            the page cannot be written.
+            Folders that cannot be read are named on the page and on standard error.
     """
-    one = isinstance(attacked, AttackResults | str | Path)
-    found: list[Attacked] = [attacked] if one else list(attacked)  # type: ignore[arg-type, list-item]
-    folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in found]
-    names = [each.name if isinstance(each, AttackResults) else "" for each in found]
+    single = isinstance(attacked, AttackResults | CertifiedResults | str | Path)
+    systems: list[Attacked] = [attacked] if single else list(attacked)  # type: ignore[arg-type, list-item]
+    folders = [Path(each) if isinstance(each, str | Path) else each.folder for each in systems]
+    names = [_name(each, systems) for each in systems]
     named = all(names) and len(set(names)) == len(names)
-    return write_report(folders, out, names if named else None, export=export)
+    differences = compared(folders) if compare else ()
+    worst = worst_of_attacks(folders) if compare else ()
+    return write_report(folders, out, names if named else None, differences, export, worst)
+
+
+def _name(system: Attacked, systems: Sequence[Attacked]) -> str:
+    """Return the name of results on the page; empty for a folder.
+
+    A victim that was attacked and certified gets two names.
+    """
+    if not isinstance(system, CertifiedResults):
+        return system.name if isinstance(system, AttackResults) else ""
+    attacked = {each.name for each in systems if isinstance(each, AttackResults)}
+    return f"{system.name}, certified" if system.name in attacked else system.name
 
 
 def write_report(
@@ -46,8 +68,9 @@ def write_report(
     names: Sequence[str] | None = None,
     differences: Sequence[Difference] = (),
     export: str | Path | None = None,
+    worst: Sequence[WorstOfAttacks] = (),
 ) -> Path:
-    """Write a page and its exports; say on standard error what could not be read.
+    """Write a page and its exports; print on standard error what could not be read.
 
     Args:
         folders: see `build_report`.
@@ -55,6 +78,7 @@ def write_report(
         names: see `build_report`.
         differences: see `build_report`.
         export: see `report`.
+        worst: see `build_report`.
 
     Returns:
         The path of the page.
@@ -62,7 +86,7 @@ def write_report(
     Raises:
         InputError: see `report`.
     """
-    shown = build_report(folders, Path(out), names, differences)
+    shown = build_report(folders, Path(out), names, differences, worst)
     for warning in shown.unread:
         print(f"robustparse: warning: {warning}", file=sys.stderr)
     if export is not None:

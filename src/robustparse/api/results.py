@@ -1,4 +1,4 @@
-"""What became of an attack: a table when printed, pictures in a notebook, rows for pandas."""
+"""Results of an attack: a table when printed, pictures in a notebook, rows for pandas."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,65 +6,65 @@ from typing import Any, overload
 
 from robustparse.api.tables import as_text, score_table, shown, summary_table
 from robustparse.errors import optional_library
-from robustparse.evaluation.lines import EXAMPLES, each_line, read_summary
-from robustparse.evaluation.tally import WHEN
+from robustparse.evaluation.records import WHEN, ExampleRecord, read_finished
 from robustparse.metrics import score_name
 from robustparse.reports.notebook import example_html, results_html, scores_html
-from robustparse.tasks.task import Task, named
+from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
 from robustparse.types import Prediction
 
-SHOWN = 3  # sentences that a notebook draws with the scores
+SHOWN = 3  # number of sentences that a notebook draws
 
 
 class AttackedExample:
     """One sentence before and after an attack.
 
     Attributes:
-        line: all that is known of it, as a line of ``examples.jsonl``.
+        record: its line of ``examples.jsonl``.
     """
 
-    def __init__(self, task: Task, line: Mapping[str, Any]) -> None:
-        self.task, self.line = task, line
+    def __init__(self, task: Task, record: ExampleRecord) -> None:
+        self.task, self.record = task, record
 
     @property
     def id(self) -> int:
         """The example's id."""
-        return int(self.line["id"])
+        return int(self.record["id"])
 
     @property
     def words(self) -> list[str]:
         """The words of the original sentence."""
-        return list(self.line["tokens"])
+        return list(self.record["tokens"])
 
     @property
     def adversarial(self) -> list[str]:
         """The words after the attack."""
-        return list(self.line["adversarial_tokens"])
+        return list(self.record["adversarial_tokens"])
 
     @property
     def edited(self) -> list[int]:
         """Positions of the changed words, from 0."""
-        return list(self.line["edited"])
+        return list(self.record["edited"])
 
     @property
     def success(self) -> bool:
         """Whether a change reached the attack's goal."""
-        return bool(self.line["success"])
+        return bool(self.record["success"])
 
     @property
     def gold(self) -> Any:
         """The gold answer."""
-        return self.task.from_record(self.line["gold"])
+        return self.task.answers.from_record(self.record["gold"])
 
     @property
     def clean(self) -> Any:
         """The victim's answer to the original sentence."""
-        return self.task.from_record(self.line["clean"])
+        return self.task.answers.from_record(self.record["clean"])
 
     @property
     def attacked(self) -> Any:
         """The victim's answer to the sentence after the attack."""
-        return self.task.from_record(self.line["attacked"])
+        return self.task.answers.from_record(self.record["attacked"])
 
     def __repr__(self) -> str:
         after = [
@@ -72,29 +72,29 @@ class AttackedExample:
             for at, (word, new) in enumerate(zip(self.words, self.adversarial, strict=True))
         ]
         scores = []
-        for score in self.task.scores:
-            values = [self.line[when][score] for when in WHEN]
+        for score in self.task.scores.names:
+            values = [self.record[when][score] for when in WHEN]
             before, now = map(shown, values)
             scores.append(f"{score_name(score)} {before} -> {now}")
         return f"{self.id}: {' '.join(after)} ({', '.join(scores)})"
 
     def _repr_html_(self) -> str:
-        return example_html(self.task, self.line)
+        return example_html(self.task, self.record)
 
 
 class AttackResults(Sequence[AttackedExample]):
     """The sentences and scores of an attack, from the folder that it wrote.
 
-    Printed it is a table; in a notebook also the sentences that show best what the attack does.
+    They are printed as a table; a notebook also shows the most telling sentences.
 
     Args:
-        folder: of an attack that has finished, by the command or by `attack`.
-        name: of the victim, in tables; by default the folder's.
+        folder: the folder of a finished attack.
+        name: the victim's name in tables; by default the folder's.
 
     Attributes:
-        task: the kind of answers.
-        summary: as ``summary.json``.
-        lines: as ``examples.jsonl``, in the order of ids.
+        task: the victim's task.
+        summary: the content of ``summary.json``.
+        lines: the records of ``examples.jsonl``, sorted by id.
 
     Raises:
         InputError: the folder is missing or malformed.
@@ -103,15 +103,14 @@ class AttackResults(Sequence[AttackedExample]):
     def __init__(self, folder: str | Path, name: str = "") -> None:
         self.folder = Path(folder)
         self.name = name or self.folder.resolve().name
-        self.summary: dict[str, Any] = read_summary(self.folder)
-        self.lines = list(each_line(self.folder / EXAMPLES))
+        self.summary, self.lines = read_finished(self.folder)
         self.task = named(self.summary["task"])
 
     def __len__(self) -> int:
         return len(self.lines)
 
     def __iter__(self) -> Iterator[AttackedExample]:
-        return (AttackedExample(self.task, line) for line in self.lines)
+        return (AttackedExample(self.task, record) for record in self.lines)
 
     @overload
     def __getitem__(self, index: int) -> AttackedExample: ...
@@ -121,7 +120,7 @@ class AttackResults(Sequence[AttackedExample]):
 
     def __getitem__(self, index: int | slice) -> AttackedExample | list[AttackedExample]:
         if isinstance(index, slice):
-            return [AttackedExample(self.task, line) for line in self.lines[index]]
+            return [AttackedExample(self.task, record) for record in self.lines[index]]
         return AttackedExample(self.task, self.lines[index])
 
     @property
@@ -130,26 +129,26 @@ class AttackResults(Sequence[AttackedExample]):
         return [example for example in self if example.success]
 
     def to_pandas(self) -> Any:
-        """Return a ``DataFrame`` with a row a sentence; its index are the ids.
+        """Return a ``DataFrame`` with a row for each sentence, indexed by id.
 
         Raises:
             InputError: pandas is not installed.
         """
         pandas = optional_library("pandas", "to_pandas", "run `pip install pandas`")
-        scored = [(when, score) for when in WHEN for score in self.task.scores]
+        scored = [(when, score) for when in WHEN for score in self.task.scores.names]
         rows = [
             {
-                "original": " ".join(line["tokens"]),
-                "adversarial": " ".join(line["adversarial_tokens"]),
-                "edits": len(line["edited"]),
-                "skipped": line["skipped"],
-                "success": line["success"],
-                "queries": line["queries"]["charged"],
-                **{f"{when}_{score}": line[when][score] for when, score in scored},
+                "original": " ".join(record["tokens"]),
+                "adversarial": " ".join(record["adversarial_tokens"]),
+                "edits": len(record["edited"]),
+                "skipped": record["skipped"],
+                "success": record["success"],
+                "queries": record["queries"]["charged"],
+                **{f"{when}_{score}": record[when][score] for when, score in scored},
             }
-            for line in self.lines
+            for record in self.lines
         ]
-        index = pandas.Index([line["id"] for line in self.lines], name="id")
+        index = pandas.Index([record["id"] for record in self.lines], name="id")
         return pandas.DataFrame(rows, index=index)
 
     def __repr__(self) -> str:
@@ -164,7 +163,7 @@ class Scores(dict[str, float | None]):
     """Scores by name, in percent; None where nothing was counted.
 
     Attributes:
-        name: of the victim.
+        name: the victim's name.
         predictions: the answers that were scored.
     """
 

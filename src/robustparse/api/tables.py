@@ -1,4 +1,4 @@
-"""The tables that commands print, and notebooks without pictures."""
+"""Tables that commands and notebooks print."""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -8,19 +8,19 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from robustparse.evaluation.tally import WHEN
+from robustparse.evaluation.records import WHEN
 from robustparse.metrics import score_name
 
 
 def summary_table(
     summaries: Mapping[str, Mapping[str, Any]], title: str = "", perturbed: bool = True
 ) -> Table:
-    """Make a table with one row a system, from its ``summary.json``.
+    """Make a table with a row for each system.
 
     Args:
-        summaries: by the name of the system.
-        title: of the table.
-        perturbed: whether a note says how many words successes have changed.
+        summaries: the content of ``summary.json`` by the name of the system.
+        title: the title of the table.
+        perturbed: whether a note gives the percentage of changed words.
     """
     rows = {}
     for name, summary in summaries.items():
@@ -29,12 +29,12 @@ def summary_table(
             for when in WHEN
             for score, value in summary[when].items()
         }
-        # Of the strict rates the first: that of the paper, which looks at fewer parts.
-        strict = list((summary.get("strict_success_rate") or {}).items())[:1]
+        # The first of the strict rates is the paper's.
+        strict = [*(summary.get("strict_success_rate") or {}).values()][:1]
         rows[name] = {
             **scores,
             "success": summary["success_rate"],
-            **{f"strict {score_name(score)}": value for score, value in strict},
+            **dict(zip(["strict success"], strict, strict=False)),
             "edits": summary["edits_per_sentence"],
             "queries": summary["queries_per_sentence"]["charged"],
         }
@@ -43,7 +43,7 @@ def summary_table(
     notes = []
     if any(skipped.values()):
         counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
-        notes.append(f"skipped, as they reach the goal unchanged: {counts}")
+        notes.append(f"skipped, because they reach the goal unchanged: {counts}")
     rates = {name: summary.get("perturbed_words") for name, summary in summaries.items()}
     if perturbed and any(rate is not None for rate in rates.values()):
         shares = ", ".join(f"{name} {shown(rate)}" for name, rate in rates.items())
@@ -55,7 +55,7 @@ def summary_table(
 
 
 def score_table(scores: Mapping[str, Mapping[str, float | None]]) -> Table:
-    """One row a system, its scores in percent."""
+    """Make a table with a row for each system; scores in percent."""
     rows = {
         name: {score_name(score): value for score, value in values.items()}
         for name, values in scores.items()
@@ -63,8 +63,31 @@ def score_table(scores: Mapping[str, Mapping[str, float | None]]) -> Table:
     return _table(rows, 2)
 
 
+def certified_table(name: str, summary: Mapping[str, Any]) -> Table:
+    """Make a table of clean and certified scores, with a row for each number of edits.
+
+    Args:
+        name: the name of the system, the title of the table.
+        summary: the content of the ``summary.json`` of certificates.
+    """
+    table = Table(title=name, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
+    table.add_column("certified at")
+    scores = list(summary["clean"])
+    for column in (*map(score_name, scores), "undecided", "inputs"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_row("0 edits", *(shown(summary["clean"][score], 2) for score in scores), "0", "")
+    for edits, bounds in summary["certified"].items():
+        cells = []
+        for score in scores:
+            lower, upper = (shown(bounds[bound][score], 2) for bound in ("lower", "upper"))
+            cells.append(lower if lower == upper else f"{lower} to {upper}")
+        counts = (str(bounds["undecided"]), str(bounds["inputs"]))
+        table.add_row(f"{edits} edit{'' if edits == '1' else 's'}", *cells, *counts)
+    return table
+
+
 def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: float) -> Table:
-    """One row an operation, the layout of Tables 2 and 3 of Huang et al. (2021)."""
+    """Make a table with a row for each operation, as Tables 2 and 3 of Huang et al. (2021)."""
     columns = {
         "standard": "standard_accuracy",
         "perturbed": "perturbation_accuracy",
@@ -73,8 +96,8 @@ def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: fl
         "unknown words": "unknown_words",
     }
     rows = {
-        f"{name}, {one['rows']} rows": {column: one[field] for column, field in columns.items()}
-        for name, one in perturbed_files.items()
+        f"{name}, {row['rows']} rows": {column: row[field] for column, field in columns.items()}
+        for name, row in perturbed_files.items()
     }
     table = _table(rows, 2)
     table.columns[0].header = "operation"
@@ -87,7 +110,7 @@ def _table(rows: Mapping[str, Mapping[str, float | None]], digits: int, title: s
     table.add_column("system", overflow="fold")
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
     for column in columns:
-        # One word a line, so that the table fits into 80 columns.
+        # A line for each word, so that the table fits into 80 columns.
         table.add_column(column.replace(" ", "\n"), justify="right", no_wrap=True)
     for name, row in rows.items():
         table.add_row(name, *(shown(row.get(column), digits) for column in columns))
@@ -95,7 +118,7 @@ def _table(rows: Mapping[str, Mapping[str, float | None]], digits: int, title: s
 
 
 def shown(value: float | None, digits: int = 1) -> str:
-    """Write a value as text; a hyphen where there is none."""
+    """Write a value as text; a hyphen for None."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 

@@ -1,7 +1,7 @@
-"""Tags for sentences whose file has none, by a tagger of other people's: ``--tagger``.
+"""Taggers for sentences without tags: NLTK, spaCy or Stanza (``--tagger``).
 
-Parts of an attack that go by tags otherwise refuse texts and utterances. A task says what a tagger
-reads: of an utterance with stems and slots, the raw text that it was made of.
+Components of an attack that read tags reject sentences without them. The task decides which text is
+tagged: for an utterance with stems and slots, it is the raw text.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _LIBRARIES = ("nltk", "spacy", "stanza")
 
 
 class Tagger(Protocol):
-    """Tags texts that are split into words."""
+    """A tagger of texts that are split into words."""
 
     def tagged(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
         """Return every text with the tags of its words."""
@@ -27,10 +27,10 @@ class Tagger(Protocol):
 
 
 def check_tagger(name: str) -> tuple[str, str]:
-    """Return the library and the model that a tagger's name says.
+    """Return the library and the model in a tagger's name.
 
     Raises:
-        InputError: it says none.
+        InputError: the library is unknown, or has no choice of models.
     """
     library, _, model = name.partition(":")
     check_choice(_KEY, library, _LIBRARIES)
@@ -44,10 +44,10 @@ def tagger_named(name: str) -> Tagger:
     """Return a tagger.
 
     Args:
-        name: ``nltk``; ``spacy`` or ``stanza``, with a model as in `PipelineTag` after a colon.
+        name: ``nltk``, ``spacy`` or ``stanza``; the last two may name a model after a colon.
 
     Raises:
-        InputError: see `check_tagger`; or, now or when it first tags, its library or data are
+        InputError: see `check_tagger`; or, now or at its first use, its library or data are
             missing.
     """
     library, model = check_tagger(name)
@@ -57,21 +57,22 @@ def tagger_named(name: str) -> Tagger:
 
 
 def with_tags(examples: Sequence[Example], task: Task, tagger: Tagger) -> list[Example]:
-    """Return examples, those without any tags with a tagger's, as ``task.tagging`` says."""
-    bare = {one.id: task.tagging(one) for one in examples if not one.sentence.tags}
-    texts = tagger.tagged([text for text, _ in bare.values()]) if bare else []
-    found = dict(zip(bare, texts, strict=True))
+    """Return the examples; a tagger tags those without tags (see ``task.files.tagging``)."""
+    untagged = {each.id: task.files.tagging(each) for each in examples if not each.sentence.tags}
+    texts = tagger.tagged([text for text, _ in untagged.values()]) if untagged else []
+    tagged = dict(zip(untagged, texts, strict=True))
     return [
-        replace(one, sentence=_tagged(one.sentence, found[one.id], bare[one.id][1]))
-        if one.id in bare
-        else one
-        for one in examples
+        replace(each, sentence=_with_tags(each.sentence, tagged[each.id], untagged[each.id][1]))
+        if each.id in untagged
+        else each
+        for each in examples
     ]
 
 
-def _tagged(sentence: Sentence, text: Sentence, places: Sequence[int]) -> Sentence:
-    """Return a sentence whose words have the tags of these places of a text."""
+def _with_tags(sentence: Sentence, text: Sentence, positions: Sequence[int]) -> Sentence:
+    """Return a sentence whose words have the tags at these positions of a text."""
     upos, xpos = (
-        tuple(tags[at] for at in places) if tags else () for tags in (text.upos, text.xpos)
+        tuple(tags[position] for position in positions) if tags else ()
+        for tags in (text.upos, text.xpos)
     )
     return replace(sentence, upos=upos, xpos=xpos)

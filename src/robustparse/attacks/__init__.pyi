@@ -5,7 +5,9 @@ from .candidates.generator import CandidateGenerator, Slot
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedLM
 from .candidates.neighbours import EmbeddingNeighbours
+from .candidates.one_of import OneOf
 from .candidates.sememes import Sememes
+from .candidates.table import TableCandidates
 from .candidates.training_words import TrainingWords
 from .candidates.union import Union
 from .candidates.vocabulary import VocabularyWords
@@ -43,9 +45,10 @@ from .goals.wrong_form import WrongForm
 from .problem import Problem
 from .results import AttackResult
 from .search.beam import Beam, Greedy
+from .search.genetic import Genetic
+from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
 from .search.importance import PWWS, GreedyByImportance
-from .search.population.genetic import Genetic
-from .search.population.particle_swarm import ParticleSwarm
+from .search.particle_swarm import ParticleSwarm
 from .search.random_substitution import RandomSubstitution
 from .search.rankings import (
     DeletedWord,
@@ -61,16 +64,16 @@ from .search.requests import (
     Compare,
     Expand,
     Gradient,
+    Predict,
     Propose,
     Score,
     Search,
     Searching,
 )
 from .search.wang2021 import Wang2021
-from .search.white_box.substitutions import NearestCharacter, NearestWord, Substitution
-from .search.white_box.zheng2020_whitebox import Zheng2020WhiteBox
 from .search.zheng2020 import Zheng2020
 from .search.zheng2020_phrase import PhraseBlackBox, PhraseWhiteBox
+from .search.zheng2020_whitebox import Zheng2020WhiteBox
 from .victim import Victim
 
 __all__ = [
@@ -115,6 +118,7 @@ __all__ = [
     "MinimumLength",
     "NearestCharacter",
     "NearestWord",
+    "OneOf",
     "ParticleSwarm",
     "PerceptronTags",
     "PerplexityRise",
@@ -122,6 +126,7 @@ __all__ = [
     "PhraseDrop",
     "PhraseWhiteBox",
     "PipelineTag",
+    "Predict",
     "Problem",
     "Propose",
     "ProtectedPositions",
@@ -142,6 +147,7 @@ __all__ = [
     "Slots",
     "StopWords",
     "Substitution",
+    "TableCandidates",
     "TaggerTag",
     "TargetedArc",
     "TargetedSubtree",

@@ -1,33 +1,35 @@
-"""An attack: goal + candidates + constraints + search, all of them plain constructor arguments."""
+"""An attack: a goal, a candidate generator, constraints and a search, run against a victim."""
 
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, count, islice
+from typing import Any
 
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator
+from robustparse.attacks.component import Component
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.scheduler import Scheduler
 from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.features import feature_warnings
+from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.goal import Goal
-from robustparse.attacks.goals.usual import usual_goal
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.results import AttackResult
+from robustparse.attacks.results import AttackResult, unseen_words
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.tagged import Part
-from robustparse.attacks.unseen import unseen_words
 from robustparse.attacks.victim import CalledVictim, Victim, joined
-from robustparse.errors import check_least, check_seed
+from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example
+from robustparse.types import DependencyTree, Example, LogicalForm
 
 PACKING = ("live", "batch_words", "batch_queries")
-"""Arguments of an `Attack` that outcomes do not depend on."""
+"""Arguments of an `Attack` that affect speed but not results."""
 
 _CHUNK = 512  # sentences whose problems are built at once
 
@@ -36,17 +38,23 @@ class Attack:
     """An attack on a model by word substitution.
 
     Args:
-        candidates: proposes words.
-        search: decides what to ask and what to settle on.
+        candidates: proposes substitutes.
+        search: decides which changed sentences the victim scores and which one is returned.
         constraints: which words may be changed and which candidates are accepted, in order.
-        goal: what the attack wants; by default the usual goal for the gold answers, so that one
-            recipe serves several tasks (`goals.usual`).
-        budget: queries a sentence may charge, the clean prediction included; None is unlimited.
-        seed: all random choices follow from it and the sentence's id.
-        live: searches kept alive at once, at most.
-        batch_words: padded words of a forward pass of the victim; None leaves them to it.
-        batch_queries: texts of a forward pass of the victim.
+        goal: what the attack tries to achieve. By default it depends on the type of the gold
+            answers (`usual_goal`), so that one recipe serves several tasks.
+        budget: maximum queries per sentence, including the clean prediction; None is unlimited.
+        seed: all random choices follow from the seed and the sentence's id.
+        live: maximum number of searches that run at the same time.
+        batch_words: padded words per forward pass of the victim; None uses the victim's value.
+        batch_queries: maximum texts per forward pass of the victim.
+
+    Attributes:
+        recipe: the name and the settings (``class_path`` and ``init_args``) that made the attack;
+            None if it was made in Python.
     """
+
+    recipe: tuple[str, dict[str, Any]] | None = None
 
     def __init__(
         self,
@@ -73,11 +81,11 @@ class Attack:
 
     @property
     def punctuation(self) -> PunctuationPolicy:
-        """Which words enter the scores, by the goal; the usual goals count all of them."""
+        """The goal's rule for which words enter the scores; the usual goals count all words."""
         return "none" if self.goal is None else self.goal.punctuation
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that lack what the candidates or a constraint go by, such as tags.
+        """Reject sentences without the annotation that a component reads, such as tags.
 
         Raises:
             InputError: names the first such sentence, counted from 1, and what it lacks.
@@ -87,35 +95,34 @@ class Attack:
             constraint.check(examples)
 
     def warnings(self, examples: Sequence[Example], victim: Victim | None = None) -> Iterator[str]:
-        """Yield what a user should know of the data, once each: which tags the parts go by, tags
-        that a constraint lists and no word has, features that cannot be compared, settings of the
-        search that make scores say little.
+        """Yield each warning once: which tags are read, tags that a constraint lists and no word
+        has, features that cannot be compared, search settings that make the scores unreliable.
         """
-        parts: list[Part] = [self.candidates, *self.constraints]
-        warnings = (warning for part in parts for warning in part.warnings(examples))
+        components: list[Component] = [self.candidates, *self.constraints]
+        warnings = (warning for each in components for warning in each.warnings(examples))
         yield from dict.fromkeys(warnings)
-        yield from feature_warnings(parts, examples, victim)
+        yield from feature_warnings(components, examples, victim)
         yield from self.search.warnings()
 
     def run(
         self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None
     ) -> Generator[AttackResult, None, None]:
-        """Attack a model, several sentences at a time; results come as they finish.
+        """Attack a model, several sentences at a time; yield each result when it is finished.
 
-        No more sentences are under way than two forward passes hold.
+        At any time, the sentences in progress fill at most two forward passes.
 
-        A sentence without an attackable word is kept, unchanged and without success. So is one in
-        which the goal finds nothing to attack, after its clean prediction. One that reaches the
-        goal as it is counts as skipped.
+        A sentence without an attackable word counts as unchanged and unsuccessful. The same holds
+        after the clean prediction if the goal does not apply to the sentence (`Goal.applies`). A
+        sentence whose clean prediction already reaches the goal counts as skipped.
 
         Args:
-            examples: sentences with distinct ids, and gold answers that the goal can judge by.
-            victim: the model; it is in evaluation mode while results are drawn, and left as it was
-                found once they are exhausted, or on `close`.
-            statistics: where totals are added up.
+            examples: sentences with distinct ids and gold answers of a type that the goal accepts.
+            victim: the model. It is in evaluation mode while results are drawn; its previous mode
+                is restored when they are exhausted or on `close`.
+            statistics: collects totals.
 
         Raises:
-            InputError: a setting is out of range, or a gold answer is not of the goal's kind.
+            InputError: a setting is out of range, or a gold answer is not of the goal's type.
             ValueError: two sentences have the same id (raised when the second one is reached).
         """
         statistics = Statistics() if statistics is None else statistics
@@ -128,14 +135,14 @@ class Attack:
         statistics: Statistics | None = None,
         reported: bool = True,
     ) -> Generator[SearchRun, None, None]:
-        """Attack as `run` does, without answers made of the victim's arrays.
+        """Attack as `run` does, but yield the search runs, whose predictions are arrays.
 
         Args:
-            examples: as in `run`.
-            victim: as in `run`.
-            statistics: as in `run`.
-            reported: whether clean and closing predictions are wanted; else only what the search
-                asks is predicted, which makes adversaries for training.
+            examples: see `run`.
+            victim: see `run`.
+            statistics: see `run`.
+            reported: whether to make the clean and the closing prediction. Adversarial training
+                leaves them out: the victim then predicts only what the search asks for.
         """
         check_least(
             "attack",
@@ -150,10 +157,11 @@ class Attack:
     def _search_runs(
         self, examples: Iterator[Example], victim: Victim, statistics: Statistics, reported: bool
     ) -> Generator[SearchRun, None, None]:
-        first = next(examples, None)
-        if first is None:
+        first = list(islice(examples, _CHUNK))
+        if not first:
             return
-        goal = usual_goal(first.gold) if self.goal is None else self.goal
+        self.check(first)  # before anything is loaded
+        goal = usual_goal(first[0].gold) if self.goal is None else self.goal
         builder = ProblemBuilder(
             victim, self.candidates, self.constraints, goal, self.seed, statistics
         )
@@ -167,14 +175,15 @@ class Attack:
             batch_queries=min(texts, self.batch_queries),
             reported=reported,
         )
-        with victim.evaluating():
-            yield from scheduler.run(self._problems(chain([first], examples), builder))
+        yield from _evaluating(
+            victim, scheduler.run(self._problems(chain(first, examples), builder))
+        )
 
     def _problems(self, examples: Iterator[Example], builder: ProblemBuilder) -> Iterator[Problem]:
-        """Build the problems, as long as their ids differ.
+        """Check the examples with all components prepared, and build their problems.
 
-        Sentences of a chunk come by length, up in one chunk and down in the next, so that those
-        that are under way together need little padding.
+        Each chunk is sorted by length, in rising and falling order in turn, so that sentences
+        attacked at the same time need little padding.
         """
         seen: set[int] = set()
         for number in count():
@@ -189,10 +198,42 @@ class Attack:
                 yield problem
 
 
+def usual_goal(gold: Any) -> Goal:
+    """Return the default goal for a gold answer: a tree, a logical form or a label."""
+    if isinstance(gold, DependencyTree):
+        return AttachmentDrop()
+    if isinstance(gold, LogicalForm):
+        return WrongForm()
+    if isinstance(gold, str):
+        return LabelFlip()
+    raise InputError(
+        f"there is no default goal for gold answers of type {type(gold).__name__}",
+        key="attack: goal",
+        remedy="name a goal",
+    )
+
+
+def _evaluating(
+    victim: Victim, runs: Generator[SearchRun, None, None]
+) -> Generator[SearchRun, None, None]:
+    """Yield the runs; the victim is in evaluation mode only while a run is computed.
+
+    Between runs the consumer finds gradients and modes as it left them, and a generator that
+    nobody finishes changes nothing later.
+    """
+    with closing(runs):
+        while True:
+            with victim.evaluating():
+                run = next(runs, None)
+            if run is None:
+                return
+            yield run
+
+
 def _results(
     runs: Generator[SearchRun, None, None], victim: Victim, statistics: Statistics
 ) -> Generator[AttackResult, None, None]:
-    """Yield the results of searches; what their consumer does in between takes no time."""
+    """Yield the results of searches; time that the consumer spends between them is not counted."""
     begin = time.perf_counter()
     with closing(runs):
         for run in runs:
@@ -206,14 +247,14 @@ def _results(
 def _result(run: SearchRun, victim: Victim) -> AttackResult:
     problem, words = run.problem, run.words
     edited = np.flatnonzero(run.outcome).tolist()
-    before, after = problem.example.sentence.words, run.read
+    before, after = problem.example.sentence.words, run.read_words
     clean, attacked = victim.answers(joined([run.clean, run.attacked]), [len(problem)] * 2)
     return AttackResult(
         example=problem.example,
         text=problem.sentence,
         words=words,
         read=after,
-        edited=tuple(map(problem.place, edited)),
+        edited=tuple(map(problem.text_position, edited)),
         clean=clean,
         attacked=attacked,
         counted=tuple(problem.counted.tolist()),

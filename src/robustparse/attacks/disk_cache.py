@@ -1,7 +1,7 @@
-"""What a model has made, kept in one SQLite file.
+"""A cache of model outputs in one SQLite file.
 
-SQLite commits atomically: a run killed while writing loses only that batch, and several processes
-may share the file. Values are lists as JSON text, with its checksum.
+SQLite commits atomically: a run that is killed while writing loses only that batch, and several
+processes may share the file. Each value is a JSON list followed by its checksum.
 """
 
 import json
@@ -16,44 +16,44 @@ from robustparse.errors import InputError
 from robustparse.files import decode_json
 
 _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
-_REMEDY = "delete the file, and it is made again"
+_REMEDY = "delete the file; it will be made again"
 
 
 class DiskCache:
-    """Lists of JSON values by keys.
+    """A table from keys to lists of JSON values.
 
     Args:
-        path: the file, made if missing.
-        kind: what it holds, for messages: ``candidate`` or ``translation``.
+        path: the file, created if missing.
+        kind: the kind of values, for messages: ``candidate`` or ``translation``.
     """
 
     def __init__(self, path: Path, kind: str) -> None:
         self.path, self.kind = path, kind
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, list[Any]]:
-        """Return the values of the keys that are there.
+        """Return the values of those keys that are stored.
 
         Raises:
-            InputError: the file is no cache, or names the damaged row.
+            InputError: the file is not a cache, or a row is damaged.
         """
         known: dict[bytes, object] = {}
         with self._database() as database:
             for begin in range(0, len(keys), _KEYS_PER_QUERY):
-                part = keys[begin : begin + _KEYS_PER_QUERY]
-                marks = ",".join("?" * len(part))
+                chunk = keys[begin : begin + _KEYS_PER_QUERY]
+                marks = ",".join("?" * len(chunk))
                 known.update(
                     (bytes(key), text)
                     for key, text in database.execute(
-                        f"SELECT key, words FROM candidates WHERE key IN ({marks})", part
+                        f"SELECT key, words FROM candidates WHERE key IN ({marks})", chunk
                     )
                 )
         return {key: self._value(key, text) for key, text in known.items()}
 
     def write(self, values: Mapping[bytes, list[Any]]) -> None:
-        """Add values; keys that are there keep theirs.
+        """Add values; keys that are already stored keep their values.
 
         Raises:
-            InputError: the file cannot be written, or is no cache.
+            InputError: the file cannot be written, or is not a cache.
         """
         with self._database() as database, database:
             database.executemany(
@@ -61,30 +61,30 @@ class DiskCache:
                 [(key, _with_checksum(json.dumps(value))) for key, value in values.items()],
             )
 
-    def refused(self, key: bytes, found: str, expected: str | None = None) -> InputError:
-        """Return the error that names a row with an unusable value."""
+    def row_error(self, key: bytes, problem: str, expected: str | None = None) -> InputError:
+        """Return the error for a row with an unusable value."""
         row = f"key X'{key.hex()}'"
-        return InputError(found, path=self.path, key=row, expected=expected, remedy=_REMEDY)
+        return InputError(problem, path=self.path, key=row, expected=expected, remedy=_REMEDY)
 
     def _value(self, key: bytes, text: object) -> list[Any]:
-        """Read a row, which may come from anywhere."""
+        """Decode a row; its content is not trusted."""
         if not isinstance(text, str):
-            raise self.refused(key, "no text")
+            raise self.row_error(key, "not text")
         content = text.rpartition(" ")[0]
         if _with_checksum(content) != text:
-            raise self.refused(key, "damaged")
+            raise self.row_error(key, "damaged")
         try:
             return decode_json(content, list, path=self.path, remedy=_REMEDY)
         except InputError as error:
-            raise self.refused(key, error.found) from None
+            raise self.row_error(key, error.found) from None
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
-        """Open the file and close it again; SQLite's errors become the user's."""
+        """Open the file and close it afterwards; turn SQLite's errors into `InputError`s."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=60.0)) as database:
-                # Of any kind: the names are those of the first version, which kept candidates only.
+                # The names date from the first version, which stored only candidates.
                 database.execute(
                     "CREATE TABLE IF NOT EXISTS candidates (key BLOB PRIMARY KEY, words TEXT)"
                 )
@@ -93,7 +93,7 @@ class DiskCache:
             raise InputError(
                 f"cannot be used as a {self.kind} cache ({error})",
                 path=self.path,
-                remedy="give a path in a writable folder, or delete the file if it is no cache",
+                remedy="give a path in a writable folder, or delete the file if it is not a cache",
             ) from error
 
 

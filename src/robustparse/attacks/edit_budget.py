@@ -1,7 +1,7 @@
-"""How many words of a sentence may be changed: kappa of Zheng et al. 2020, section 3.2.
+"""The number of words of a sentence that may be changed: kappa of Zheng et al. 2020, section 3.2.
 
-kappa = max(1, floor(gamma * L)), so that short sentences are attacked too. What L counts differs
-from paper to paper and is each search's own choice; Wang et al. 2021 take the ceiling.
+kappa = max(1, floor(gamma * L)), so that short sentences are attacked too. Papers define the length
+L differently, so each search chooses it; Wang et al. 2021 take the ceiling.
 """
 
 import math
@@ -13,15 +13,15 @@ _ROUNDING = 1e-9
 
 
 def check_gamma(gamma: float, owner: str = "search") -> None:
-    """Refuse a gamma that is not in (0, 1]; `owner` names the object with this setting."""
+    """Reject a gamma that is not in (0, 1]; `owner` names the object with this setting."""
     if not 0.0 < gamma <= 1.0:
         raise InputError(f"must be in (0, 1], got {gamma}", key=f"{owner}: gamma")
 
 
 def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
-    """Compute how many of `length` words may be changed, at least one.
+    """Return how many of `length` words may be changed, at least one.
 
-    `up` rounds up, to ceil(gamma * length).
+    With `up`, round up to ceil(gamma * length).
     """
     if up:
         return max(1, math.ceil(gamma * length - _ROUNDING))

@@ -1,8 +1,8 @@
-"""One sentence's search space, and the states that live in it.
+"""The search space of one sentence, and its states.
 
-A state is `int16[words]`: 0 keeps the original word, k puts its k-th candidate there (counted from
-1), `UNKNOWN` the victim's unknown word, `DELETED` no word at all. Searches handle nothing else;
-strings return at the end.
+A state is an `int16[words]` array with one choice per position: 0 keeps the original word, k puts
+the k-th candidate there (counted from 1), `UNKNOWN` puts the victim's unknown word there, and
+`DELETED` removes the word. Searches handle only states; strings are made again at the end.
 """
 
 from dataclasses import dataclass
@@ -17,30 +17,31 @@ UNKNOWN = -1
 """The choice that puts the victim's unknown word at a position."""
 
 DELETED = -2
-"""The choice that takes the word at a position out, to see what it is worth; never an outcome."""
+"""The choice that removes the word at a position, to measure its importance; never an outcome."""
 
 State = States
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything a search may do to one sentence.
+    """All changes that a search may make to one sentence.
 
-    Positions are those of the words that the victim reads; `place` says where they are in the text.
+    Positions count the words that the victim reads; `text_position` converts one into a position in
+    the text.
 
     Args:
-        example: the original sentence; random choices follow from (seed, its id).
-        reading: the text that is reworded, and what the victim reads of it.
+        example: the original sentence; random choices follow from (seed, id).
+        reading: the text to reword, and the words that the victim reads for it.
         original: the victim's rows of the original words, `int32 (words,)`.
         marks: the victim's ids of the original's marks, `int32 (words,)`.
         eligible: which words may be changed, `bool (words,)`.
-        ptr: candidates proposed for word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
+        ptr: candidates of word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
         rows: the victim's rows of all candidates, `int32 (candidates,)`.
-        words: the candidates as they stand in the text, aligned with `rows`.
-        gold: what the goal compares the victim's answers with (`Goal.gold`).
+        words: the candidates as strings, aligned with `rows`.
+        gold: what the goal compares the victim's predictions with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
-        once: whether no changed word may be changed again (`SentenceConstraint.once`).
-        most_edits: words that constraints let differ from the original's.
+        once: whether a changed word may not be changed again (`SentenceConstraint.once`).
+        most_edits: maximum number of changed words that the constraints allow.
     """
 
     example: Example
@@ -66,49 +67,50 @@ class Problem:
 
     @property
     def sentence(self) -> Sentence:
-        """The text that is reworded, as it is."""
+        """The original text."""
         return self.reading.sentence
 
-    def place(self, position: int) -> int:
-        """Return where the text has the word of a position that may be changed."""
-        return int(self.reading.places[position])
+    def text_position(self, position: int) -> int:
+        """Return the position in the text of a word that may be changed."""
+        return int(self.reading.positions[position])
 
     def start(self) -> State:
-        """Return the sentence as it is."""
+        """Return the state of the unchanged sentence."""
         return np.zeros(len(self.original), dtype=np.int16)
 
     def changeable(self, states: States) -> Mask:
-        """Where a state may still be changed if every word is changed once at most.
+        """Tell which unchanged words have candidates, in the shape of `states`.
 
-        These are the eligible words that stand as they were and have candidates. Shape as `states`,
-        `(words,)` or `(n, words)`.
+        States are `(words,)` or `(n, words)`.
         """
         changeable: Mask = (np.diff(self.ptr) > 0) & (states == 0)
         return changeable
 
     def word(self, state: State, position: int) -> str:
-        """Return the text's word at a position of a state, neither unknown nor deleted."""
+        """Return the word at a position of a state; it must be neither unknown nor deleted."""
         choice = int(state[position])
         if not choice:
-            return self.sentence.words[self.place(position)]
+            return self.sentence.words[self.text_position(position)]
         return self.words[int(self.ptr[position]) + choice - 1]
 
     def text(self, state: State) -> tuple[str, ...]:
         """Return the words of the text in a state.
 
         Raises:
-            ValueError: the state holds the unknown word, which has no spelling, or lacks a word.
+            ValueError: the state holds the unknown word, which has no spelling, or a deleted word.
         """
         if (state < 0).any():
-            raise ValueError(f"state {state.tolist()} holds the unknown word or lacks one: no text")
+            raise ValueError(
+                f"state {state.tolist()} has an unknown word or a deleted one: not a text"
+            )
         words = list(self.sentence.words)
         for position in np.flatnonzero(state).tolist():
-            words[self.place(position)] = self.word(state, position)
+            words[self.text_position(position)] = self.word(state, position)
         return tuple(words)
 
 
 def one_changed(state: State, positions: Indices, choice: int) -> States:
-    """Return the state with one choice at only one position each, `(positions, words)`."""
+    """Copy a state once per position and put the choice there, `(positions, words)`."""
     states = np.repeat(state[None], len(positions), axis=0)
     states[np.arange(len(positions)), positions] = choice
     return states

@@ -1,8 +1,7 @@
-"""What an attack asks of the model it attacks: a protocol, so that attacks know no model.
+"""Protocols for the model under attack, so that attacks do not depend on model classes.
 
-A victim's predictions for n texts are arrays of n rows. Only the victim and the goal that judges
-them know their columns: answers for each word, one column a word, or the probabilities of a
-classifier, one column a class.
+A victim's predictions for n texts are arrays of n rows. Only the victim and the goal know their
+columns: one per word for answers about words, one per class for a classifier's probabilities.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -15,22 +14,22 @@ from robustparse.data.reading import Reading
 from robustparse.types import Example, Floats, Ids, Mask, Predictions, Sentence
 
 Loss = Literal["margin", "cross_entropy"]
-"""What white-box attacks raise: `margin` is -F of Zheng et al. 2020, equation 4, on the scores of
-what it says of each word; `cross_entropy` is the loss the victim was trained with."""
+"""The loss that white-box attacks raise: `margin` is -F of Zheng et al. 2020, equation 4, on the
+victim's scores for each word; `cross_entropy` is the training loss."""
 
 
-def joined(parts: Sequence[Predictions]) -> Predictions:
-    """Return the predictions of all parts, in their order; there is one part at least."""
-    if len(parts) == 1:
-        return parts[0]
-    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+def joined(batches: Sequence[Predictions]) -> Predictions:
+    """Concatenate the predictions of one or more batches."""
+    if len(batches) == 1:
+        return batches[0]
+    return tuple(map(np.concatenate, zip(*batches, strict=True)))
 
 
 def labels_of(predictions: Predictions) -> Ids:
-    """Return the labels that a classifier answers, `(n,)`.
+    """Return the label ids of a classifier's predictions, `(n,)`.
 
-    They are its second array, where it has one; else its most probable labels, on ties the one with
-    the lower id.
+    These are its second array if there is one, otherwise its most probable labels; ties go to the
+    lower id.
     """
     probabilities, *labels = predictions
     return labels[0] if labels else probabilities.argmax(axis=1)
@@ -39,26 +38,26 @@ def labels_of(predictions: Predictions) -> Ids:
 class Victim(Protocol):
     """A model under attack.
 
-    It numbers words in a growing table of its own: a row is what it needs of one word form.
+    It numbers word forms in a table that grows as needed; a row is the number of one form.
     """
 
     @property
     def unknown(self) -> int:
-        """The row that stands for the unknown word."""
+        """The row of the unknown word."""
 
     @property
     def batch_words(self) -> int:
-        """Padded words of a forward pass that suit it where it runs."""
+        """Padded words per forward pass that suit the victim's device."""
 
     @property
     def training_tags(self) -> Mapping[str, Mapping[str, str]]:
-        """Of each tagset (`upos`, `xpos`), lower-cased words seen twice or more in training and
-        their most frequent tag, the most frequent word first.
+        """Map each tagset (`upos`, `xpos`) to {word: most frequent tag} for lower-cased words seen
+        at least twice in training, most frequent word first.
         """
 
     @property
     def training_words(self) -> Set[str]:
-        """Lower-cased words seen twice or more in training, tagged or not, in a fixed order."""
+        """Lower-cased words seen at least twice in training, tagged or not, in a fixed order."""
 
     def intern(self, words: Sequence[str]) -> Ids:
         """Rows of the words, `(len(words),)`."""
@@ -69,18 +68,18 @@ class Victim(Protocol):
         """
 
     def name_ids(self, names: Sequence[str]) -> Ids:
-        """Ids of the names that its answers are made of, `(len(names),)`; -1: never learnt."""
+        """Ids of label names or forms in its answers, `(len(names),)`; -1 for unknown ones."""
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
-        """Turn predictions into answers of the task's type, such as gold answers are.
+        """Convert predictions to answers of the task's type, the type of gold answers.
 
         Args:
-            predictions: for n texts, as `predict` makes them.
+            predictions: for n texts, as `predict` returns them.
             lengths: words of each text, `(n,)`.
         """
 
     def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
-        """Read n texts in one forward pass.
+        """Predict n texts in one forward pass.
 
         Args:
             words: rows, `(n, length)`, 0 beyond a text's length.
@@ -88,44 +87,44 @@ class Victim(Protocol):
             lengths: words of each text, `(n,)`.
 
         Returns:
-            One array of n rows or several. With a column a word, `(n, length)`, what stands beyond
-            a text's length is undefined. A classifier gives the probabilities of its classes,
-            `float64 (n, classes)`, and nothing else, or then its labels, see `labels_of`.
+            One or more arrays of n rows. In arrays with a column per word, `(n, length)`, values
+            beyond a text's length are undefined. A classifier returns the probabilities of its
+            classes, `float64 (n, classes)`, optionally followed by its labels, see `labels_of`.
         """
 
     def evaluating(self) -> AbstractContextManager[None]:
-        """Return evaluation mode without gradients; on exit the victim is as it was found."""
+        """Enter evaluation mode without gradients; on exit restore the previous mode."""
 
 
 @runtime_checkable
 class CalledVictim(Victim, Protocol):
-    """A victim that is called with a limited number of texts, such as a service.
+    """A victim that takes a limited number of texts per call, such as a web service.
 
-    A forward pass is a call, so that no more answers are lost than those of a call.
+    Each forward pass is one call, so that an interruption loses the answers of one call at most.
     """
 
     @property
     def batch_texts(self) -> int:
-        """Texts of a call, at most."""
+        """Maximum texts per call."""
 
 
 @runtime_checkable
 class ReadingVictim(Victim, Protocol):
-    """A victim that may read other words than those of the texts that are reworded."""
+    """A victim whose input words may differ from those of the text that is reworded."""
 
     def reading(self, example: Example) -> Reading:
-        """Return which text of an example is reworded, and what the victim reads of it."""
+        """Return the text to reword and the words that the victim reads for it."""
 
 
 @runtime_checkable
 class LexicalVictim(Victim, Protocol):
-    """A victim that tells which words it knows."""
+    """A victim that can tell which words it knows."""
 
     def embedded(self, words: Sequence[str]) -> Mask | None:
-        """Which words have an embedding of their own, `(words,)`; None if no word has one."""
+        """Tell which words have their own embedding, `(words,)`; None if no word has one."""
 
     def seen_in_training(self, words: Sequence[str]) -> Mask:
-        """Which words it learnt from in training, in whatever casing, `(words,)`."""
+        """Tell which words occurred in training, ignoring case, `(words,)`."""
 
 
 @runtime_checkable
@@ -134,42 +133,42 @@ class MorphologicalVictim(Victim, Protocol):
 
     @property
     def training_features(self) -> Mapping[str, Collection[tuple[str, str]]]:
-        """Lower-cased words seen twice or more in training, and their analyses there: pairs of a
-        universal tag and features (`Sentence.feats`). Empty where training had no features.
+        """Map lower-cased words seen at least twice in training to their analyses there, pairs of
+        universal tag and features (`Sentence.feats`). Empty if training had no features.
         """
 
 
 class Reference(Protocol):
-    """Another model of the victim's task, consulted about changed sentences."""
+    """Another model for the victim's task that judges changed sentences."""
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that it cannot read.
+        """Reject sentences that it cannot read.
 
         Raises:
             InputError: names the first such sentence, counted from 1.
         """
 
     def answers(self, sentences: Sequence[Sentence]) -> list[Any]:
-        """Answer sentences, each independently of the others."""
+        """Predict sentences, each independently of the others."""
 
     def agrees(self, before: Any, after: Any, apart: Collection[int]) -> bool:
-        """Tell whether two answers are the same outside the words `apart`, which count from 0."""
+        """Tell whether two answers are equal, ignoring the words at positions `apart` (from 0)."""
 
 
 @runtime_checkable
 class ReferringVictim(Victim, Protocol):
-    """A victim that opens other models of its kind."""
+    """A victim that can open other models for its task."""
 
     def reference(self, checkpoint: str) -> Reference:
         """Open another model.
 
         Raises:
-            InputError: there is none at this path.
+            InputError: there is no checkpoint at this path.
         """
 
     def check_reference(self, reference: Any, others: Sequence[Any]) -> None:
-        """Refuse a model that cannot judge the victim's sentences, is the victim itself, or one of
-        other references.
+        """Reject a reference that cannot judge the victim's sentences, or that equals the victim or
+        another reference.
 
         Raises:
             InputError: names its path.
@@ -178,7 +177,7 @@ class ReferringVictim(Victim, Protocol):
 
 @runtime_checkable
 class DifferentiableVictim(Victim, Protocol):
-    """A victim that white-box attacks see into."""
+    """A victim that gives white-box attacks its gradients."""
 
     def gradient(
         self,
@@ -189,34 +188,34 @@ class DifferentiableVictim(Victim, Protocol):
         loss: Loss,
         among: Sequence[Mask],
     ) -> tuple[Floats, Floats, Floats]:
-        """Gradients of n texts' losses towards the embeddings of their words, marks left out.
+        """Compute the gradients of n texts' losses at the embeddings of their words, not of marks.
 
         Args:
             words: rows, `(n, length)`, 0 beyond a text's length.
             marks: ids of marks, `(n, length)`.
             lengths: words of each text, `(n,)`.
-            gold: what the goal compares the predictions with, one a text (`Goal.gold`).
+            gold: what the goal compares the predictions with, one per text (`Goal.gold`).
             loss: which loss.
-            among: of each text, the words that enter the loss, `(words,)`; a classifier has one
-                loss a text and takes no notice.
+            among: for each text, the words that enter the loss, `(words,)`. A classifier has one
+                loss per text and ignores it.
 
         Returns:
             The gradients and the embeddings, both `(n, length, dim)`, and the L2 norms of the
-            gradients, `(n, length)`. Of a word in pieces: the sum of their gradients (towards a
-            shift of them all), the mean of their embeddings, the norm over all their gradients.
-            What stands beyond a text's length is undefined.
+            gradients, `(n, length)`. A word of several pieces has the sum of their gradients (the
+            derivative for a common shift), the mean of their embeddings, and the norm over all
+            their gradients. Values beyond a text's length are undefined.
 
         Raises:
             InputError: the victim has no such loss.
         """
 
     def vectors(self, rows: Ids) -> Floats:
-        """Embeddings of words as `gradient` gives them, `(rows, dim)`."""
+        """Return the embeddings of words as in `gradient`, `(rows, dim)`."""
 
 
 @runtime_checkable
 class MeasuredVictim(DifferentiableVictim, Protocol):
-    """A victim that also tells the losses whose gradients it gives."""
+    """A victim that also returns the losses behind its gradients."""
 
     def followed(
         self,
@@ -232,25 +231,25 @@ class MeasuredVictim(DifferentiableVictim, Protocol):
 
 @runtime_checkable
 class CharacterVictim(DifferentiableVictim, Protocol):
-    """A victim that reads characters, and lets white-box attacks see them too."""
+    """A victim that reads characters and gives white-box attacks their gradients, too."""
 
     def character_gradient(self, words: Ids, gradients: Floats) -> tuple[Floats, Floats]:
-        """Gradients towards the embeddings of the characters.
+        """Compute the gradients at the embeddings of the characters.
 
         Args:
             words: rows, `(n, length)`, 0 beyond a text's length.
-            gradients: as `gradient` gave them, `(n, length, dim)`.
+            gradients: as returned by `gradient`, `(n, length, dim)`.
 
         Returns:
             The gradients and the embeddings, both `(n, length, characters, dim)`; gradients are 0
             beyond a word's last character.
 
         Raises:
-            InputError: the victim reads no characters.
+            InputError: the victim does not read characters.
         """
 
     def character_vectors(self, rows: Ids) -> Floats:
-        """Embeddings of the characters of words, `(rows, characters, dim)`.
+        """Return the embeddings of the characters of words, `(rows, characters, dim)`.
 
-        Zeros stand beyond a word's last character and for a character unknown to the victim.
+        They are zero beyond a word's last character and for characters unknown to the victim.
         """

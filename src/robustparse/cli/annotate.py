@@ -15,10 +15,11 @@ from robustparse.annotation import questionnaire
 from robustparse.annotation.questionnaire import QUESTIONS
 from robustparse.annotation.score import score as score_answers
 from robustparse.api.tables import terminal
-from robustparse.cli.common.options import run_command
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import read_pairs
+from robustparse.evaluation.records import EXAMPLES, pairs_of, read_finished
 from robustparse.files import write_text
+from robustparse.options.arguments import checked
+from robustparse.options.command import run_command
 
 USAGE = """usage: robustparse annotate COMMAND [options]
 
@@ -48,12 +49,13 @@ def export(
         limit: at most this many pairs, drawn from the seed.
         seed: of the choice of pairs, their order and their sides.
     """
-    pairs = [one for one in read_pairs(Path(folder)) if one.changed]
+    _, records = read_finished(Path(folder))
+    pairs = [pair for pair in pairs_of(records, Path(folder) / EXAMPLES) if pair.changed]
     if which == "success":
-        pairs = [one for one in pairs if one.success]
-    to = Path(out)
-    hidden = to.with_name(f"{to.stem}_key.json") if key is None else Path(key)
-    files = questionnaire.export(pairs, to, hidden, annotators, seed, limit)
+        pairs = [pair for pair in pairs if pair.success]
+    target = Path(out)
+    hidden = target.with_name(f"{target.stem}_key.json") if key is None else Path(key)
+    files = questionnaire.export(pairs, target, hidden, annotators, seed, limit)
     for path in files:
         print(path)
     print(f"{hidden}  (the key: not for annotators)")
@@ -63,26 +65,26 @@ def score(key: str, files: list[str], out: str | None = None) -> None:
     """Unblind the answers of annotators: fractions, majorities and agreement.
 
     Args:
-        key: the file that ``annotate export`` wrote apart.
+        key: the key that ``annotate export`` wrote.
         files: the answered CSV files, one per annotator.
         out: a JSON file for the scores.
     """
-    found = score_answers(Path(key), [Path(path) for path in files])
+    scores = score_answers(Path(key), [Path(path) for path in files])
     if out is not None:
-        write_text(Path(out), json.dumps(found, indent=2) + "\n")
-    terminal().print(_table(found))
+        write_text(Path(out), json.dumps(scores, indent=2) + "\n")
+    terminal().print(_table(scores))
 
 
-def _table(found: dict[str, Any]) -> Table:
-    annotators = f"{found['annotators']} annotator{'s' if found['annotators'] > 1 else ''}"
-    table = Table(title=f"{found['items']} pairs, {annotators}")
+def _table(scores: dict[str, Any]) -> Table:
+    annotators = f"{scores['annotators']} annotator{'s' if scores['annotators'] > 1 else ''}"
+    table = Table(title=f"{scores['items']} pairs, {annotators}")
     for heading in ("question", "answer", "answers\n%", "majority\nitems", "agreement\n%", "kappa"):
         right = heading not in ("question", "answer")
         # What is too wide for a terminal of 80 columns continues on the next line.
         whole = heading != "kappa"
         table.add_column(heading, justify="right" if right else "left", no_wrap=whole)
     for question in QUESTIONS:
-        values = found[question]
+        values = scores[question]
         names = list(dict.fromkeys([*values["answers"], *values["majority"]]))
         for row, name in enumerate(names):
             percent = values["answers"].get(name)
@@ -112,12 +114,12 @@ def command(arguments: Sequence[str]) -> None:
         print(USAGE)
     elif name == "export":
         positional = {"folder": "of a finished attack"}
-        run_command(export, rest, "annotate export", positional)
+        run_command(export, checked(rest), "annotate export", positional)
     elif name == "score":
         positional = {
             "key": "the key that annotate export wrote",
             "files": "the answered files, one per annotator",
         }
-        run_command(score, rest, "annotate score", positional)
+        run_command(score, checked(rest), "annotate score", positional)
     else:
         raise InputError(repr(name), key="annotate", expected="export or score")

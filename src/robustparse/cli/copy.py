@@ -4,7 +4,7 @@ from pathlib import Path
 
 from robustparse.errors import InputError
 from robustparse.files import write_text
-from robustparse.recipes.installed import installed_file
+from robustparse.options.installed import installed_file
 
 
 def copy(name: str, out: str | None = None) -> None:

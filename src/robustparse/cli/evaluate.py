@@ -10,13 +10,12 @@ from typing import Any
 import torch
 
 from robustparse import __version__
-from robustparse.api.inputs import Paths, system_name
-from robustparse.api.sources import Checkpoints, DataFile, command_source
+from robustparse.api.inputs import system_name
+from robustparse.api.sources import Checkpoints
 from robustparse.api.tables import pairs_table, score_table, terminal
-from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.cli.options import DataOptions, VictimOptions
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
-from robustparse.evaluation.lines import SCORES
 from robustparse.evaluation.pairs import (
     checked_pairs,
     pair_outcomes,
@@ -24,76 +23,45 @@ from robustparse.evaluation.pairs import (
     rows_of_pairs,
 )
 from robustparse.evaluation.perturbed import idle, perturbed_answers, perturbed_scores, rows_of
+from robustparse.evaluation.records import SCORES
 from robustparse.evaluation.rows import PERTURBED, write_answers_of_rows, write_perturbed_rows
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.load import Decoder
-from robustparse.models.scores import Mean
-from robustparse.models.victim import Precision
 from robustparse.perturbations.perturbation import Perturbation
-from robustparse.tasks.task import MOST_LISTED, ending_for
 from robustparse.types import Example
-from robustparse.victims.black_box import BlackBox
 
 
 def evaluate(
-    data: str,
-    checkpoint: Paths | None = None,
-    victim: BlackBox | None = None,
+    data: DataOptions,
+    victim: VictimOptions,
     out: str | None = None,
     punctuation: PunctuationPolicy = "none",
-    limit: int | None = None,
     seed: int = 0,
-    decoder: Decoder | None = None,
-    beam: int | None = None,
-    device: str = "auto",
-    precision: Precision = "32-true",
-    mean: Mean = "probabilities",
-    max_length: int = MAX_LENGTH,
-    columns: list[str] | None = None,
     perturbed: list[Perturbation] | None = None,
     perturbed_files: str | None = None,
-    list_all: bool = False,
     hypothesis_only: str | None = None,
-    victim_settings: dict[str, Any] | None = None,
 ) -> None:
     """Score a checkpoint, or a --victim, on a data file.
 
     Args:
-        data: a data file, or ``sample`` for the embedded test sentences.
-        checkpoint: the model to score: a path; several paths make one ensemble.
-        victim: a class to score instead of a checkpoint, such as robustparse.victims.Spacy or a
-            class of your own.
+        data: the sentences.
+        victim: the model to score.
         out: folder for scores.json and the answers: predictions in the format of the data,
             answers.jsonl, and perturbed.jsonl for perturbed sentences.
         punctuation: which punctuation is left out of the scores. For files of an attack choose none
             or penn: unicode would depend on the words that the attack inserted.
-        limit: score only the first LIMIT sentences.
         seed: seed of the perturbations' random choices and of the embedded sample.
-        decoder: the decoder of a parser, instead of the one it was trained with.
-        beam: hypotheses that beam search keeps, instead of as many as in training.
-        device: where the model computes: auto, cpu or cuda.
-        precision: precision of all passes of the model; bf16-mixed is faster on processors with
-            bfloat16 products, and may change a few answers.
-        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
-            the geometric mean of their probabilities.
-        max_length: words in the longest allowed sentence; a longer one is an error.
-        columns: for texts in tables, the names of the columns of text and answer, such as
-            '[review, stars]'; by default those of the model's training data, or usual names.
         perturbed: also score the data under each of these operations, such as ``typos,final_stop``;
             or a folder of perturbed texts, as for ``--perturbed_files``.
         perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with
             the columns perturbed text, original, answer.
-        list_all: list all lines that a warning is about, not only the first 20.
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
-        victim_settings: the settings of the victim; set by the command line.
     """
-    source = command_source(checkpoint, victim_settings, decoder, beam, precision, mean)
-    opened, names = source.open(device), source.names
-    file = DataFile(data, seed, limit, max_length=max_length, columns=columns)
-    examples = file.examples(opened, punctuation)
-    _warn(opened.warnings(examples, data, punctuation, None if list_all else MOST_LISTED))
+    source, name = victim.source(), data.data
+    opened, names = source.open(victim.device), source.names
+    examples = data.file(seed).examples(opened, punctuation)
+    _warn(opened.warnings(examples, name, punctuation))
     folder = None if out is None else make_folder(Path(out))
     pairs = None if perturbed_files is None else checked_pairs(opened, perturbed_files, examples)
     answers, task = list(predictions(opened, examples)), opened.task
@@ -102,18 +70,19 @@ def evaluate(
     noisy = perturbed_scores(task, examples, noisy_answers, punctuation)
     for each in noisy_answers:
         _warn(idle({each.operation: len(each.copies)}, len(examples)))
-    blind = {} if hypothesis_only is None else _blind(hypothesis_only, device, examples)
+    blind = {} if hypothesis_only is None else _blind(hypothesis_only, victim.device, examples)
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
     reworded = pairs_report(outcomes) if outcomes else {}
     if folder is not None:
-        _warn(task.not_written(examples, data))
-        write_answers(folder / f"predictions{ending_for(task, examples)}", task, examples, answers)
+        _warn(task.files.not_written(examples, name))
+        predicted = folder / f"predictions{task.files.ending_for(examples)}"
+        write_answers(predicted, task, examples, answers)
         write_answers_of_rows(folder, task, examples, answers, punctuation)
         (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
         if noisy or outcomes:
             rows = chain(rows_of(opened, examples, answers, noisy_answers), rows_of_pairs(outcomes))
             write_perturbed_rows(folder, task, rows, punctuation)
-        about = {"task": task.name, "checkpoints": names, "data": data, "punctuation": punctuation}
+        about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
         more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
         write_scores(folder / SCORES, {**about, **_counts(examples), **scores, **more, **reworded})

@@ -6,16 +6,16 @@ from shutil import get_terminal_size
 from textwrap import shorten
 
 from robustparse.errors import check_choice
-from robustparse.recipes.installed import CONFIGS, KINDS, components, names_in, summary_of
+from robustparse.options.installed import CONFIGS, KINDS, components, names_in, summary_of
 
 CHOICES = (*KINDS, "components")
 
 
 def list(kinds: Sequence[str] = ()) -> None:
-    """Print the installed experiments, attacks, defenses and components, one line each.
+    """Print the installed configurations, recipes and classes, one line each.
 
     Args:
-        kinds: experiments, attacks, defenses or components; all four by default.
+        kinds: experiments, models, data, defenses, attacks or components; all of them by default.
 
     Raises:
         InputError: there is no such kind.

@@ -6,15 +6,21 @@ that was asked to stop by a signal with 128 and the signal's number (143 for SIG
 command on Ctrl-C (130).
 """
 
+import atexit
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from robustparse import __version__
-from robustparse.cli.common.streams import standard_output
+from robustparse.cli.streams import standard_output
 from robustparse.errors import InputError, ProcessDiedError, machine_limit
-from robustparse.trust import trusted_code_may_not_exit
+from robustparse.trust import failures_of_trusted_code
+
+if TYPE_CHECKING:
+    from robustparse.options.arguments import Arguments
 
 LIGHTNING = {
     "fit": "train a model from a YAML configuration; --ckpt_path last resumes",
@@ -24,19 +30,26 @@ LIGHTNING = {
 OWN = {
     "quickstart": "train, attack or perturb, train robustly, score again, on embedded data",
     "attack": "attack a checkpoint, or a --victim, on a data file",
+    "certify": "certify the answers that no substitution of a table can break",
     "augment": "write adversarial or perturbed copies of training sentences",
+    "substitutes": "make a table of the words that may take the place of each word",
+    "encode": "make a robust encoding, with which a model reads words of one cluster alike",
     "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
     "transfer": "give the sentences of attacks to other models, and count whom they fool",
     "predict": "write a checkpoint's answers on a file or standard input",
     "measure": "measure fluency and similarity of an attack's sentences by models",
     "annotate": "export blind pairs for human judgement; score the answers",
     "report": "draw one HTML page from folders of attacks, transfers, evaluations and runs",
-    "list": "print the installed experiments, attacks, defenses and components",
+    "list": "print the installed experiments, models, data, defenses, attacks and components",
     "copy": "copy an installed recipe or configuration into the current folder, for editing",
+    "completion": "print a script with which a shell completes commands and options",
 }
 POSITIONAL = {
-    "list": {"kinds": "experiments, attacks, defenses or components; all if none is named"},
+    "list": {
+        "kinds": "experiments, models, data, defenses, attacks or components; all if none is named"
+    },
     "copy": {"name": "as `robustparse list` prints it"},
+    "completion": {"shell": "bash, zsh or tcsh"},
     "measure": {"folder": "the output folder (--out) of a finished attack"},
     "transfer": {"folders": "output folders (--out) of attacks on the same data, the sources"},
     "report": {
@@ -44,26 +57,43 @@ POSITIONAL = {
         "texts, and folders of runs; the clean model's first"
     },
 }
+# Short names of options of ``fit``, ``validate`` and ``test``.
+SHORT = {
+    "--columns": "--data.columns",
+    "--max_length": "--data.max_length",
+    "--data.batch_words": "--data.batches.words",
+    "--data.batch_texts": "--data.batches.texts",
+    "--help.all": "--help",
+}
+# Options of these commands whose values are keys and values.
+MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
+# Options of a command that take several values.
+SEVERAL = {"substitutes": ("--sources", "--data"), "certify": ("--edits",)}
 # How an interrupted command is resumed.
 RESUMES = {
     "fit": "; --ckpt_path last resumes from its last checkpoint",
     "attack": "; the same command resumes",
+    "certify": "; the same command resumes",
     "augment": "; the same command resumes",
+    "substitutes": "; the same command resumes",
 }
 INTERRUPTED = 130
 
+# Without this the interpreter ends by searching the objects of all imports for cycles: two seconds.
+atexit.register(gc.freeze)
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 a fault of ours, 2 a mistake of the user's or a failure of
-    the user's code or of a process that was killed, 143 stopped.
+    """Run a command and exit.
 
-    On Ctrl-C it exits with 130.
+    The status is 0 on success, 1 for a fault of ours, 2 for a mistake of the user, a failure of the
+    user's code or a process that was killed, 143 if training was stopped, and 130 on Ctrl-C.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command = arguments[0] if arguments else "--help"
     with standard_output() as output:
         try:
-            with output.checked(), trusted_code_may_not_exit():
+            with output.checked(), failures_of_trusted_code():
                 _run(command, arguments[1:])
         except (InputError, ProcessDiedError) as error:
             print(f"robustparse: {error}", file=sys.stderr)
@@ -74,14 +104,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"robustparse: {limit}", file=sys.stderr)
             sys.exit(2)
         except (KeyboardInterrupt, SystemExit) as end:
-            # Lightning's trainer makes a failure of it, without a word.
-            if not any(isinstance(one, KeyboardInterrupt) for one in (end, end.__context__)):
+            # Lightning's trainer turns Ctrl-C into SystemExit.
+            causes = (end, end.__context__)
+            if not any(isinstance(cause, KeyboardInterrupt) for cause in causes):
                 raise
             print(f"robustparse: interrupted{RESUMES.get(command, '')}", file=sys.stderr)
             sys.exit(INTERRUPTED)
 
 
 def _run(command: str, arguments: list[str]) -> None:
+    """Run a command; torch is imported only once its arguments are checked."""
     if command in ("-h", "--help"):
         print(_usage())
         sys.exit(0)
@@ -93,14 +125,21 @@ def _run(command: str, arguments: list[str]) -> None:
 
         annotate(arguments)
     elif command in OWN:
-        from robustparse.cli.common.options import run_command
-
+        checked = _checked(arguments, several=SEVERAL.get(command, ()))
         function = getattr(importlib.import_module(f"robustparse.cli.{command}"), command)
-        run_command(function, arguments, positional=POSITIONAL.get(command))
-    elif command in LIGHTNING:
-        from robustparse.cli.lightning import run
+        from robustparse.options.command import run_command
 
-        run([command, *arguments])
+        run_command(function, checked, positional=POSITIONAL.get(command))
+    elif command in LIGHTNING and {"-h", "--help"}.intersection(arguments):
+        from robustparse.cli.training_help import training_help
+
+        print(training_help(command, LIGHTNING[command]))
+        sys.exit(0)
+    elif command in LIGHTNING:
+        checked = _checked([command, *map(_full, arguments)], MAPPINGS)
+        from robustparse.cli.fit import run
+
+        run(checked)
     else:
         commands = [*OWN, *LIGHTNING]
         near = get_close_matches(command, commands, n=1)
@@ -109,6 +148,21 @@ def _run(command: str, arguments: list[str]) -> None:
             expected=f"one of {', '.join(commands)}",
             remedy=f"did you mean {near[0]}?" if near else None,
         )
+
+
+def _checked(
+    arguments: list[str], mappings: Sequence[str] = (), several: Sequence[str] = ()
+) -> "Arguments":
+    from robustparse.options.arguments import checked
+    from robustparse.options.operations import with_operations
+
+    return checked(with_operations(arguments), mappings, several)
+
+
+def _full(token: str) -> str:
+    """Return a token of ``fit``, ``validate`` or ``test`` with the full name of its option."""
+    name, equals, value = token.partition("=")
+    return SHORT.get(name.replace("data.init_args.", "data."), name) + equals + value
 
 
 def _usage() -> str:

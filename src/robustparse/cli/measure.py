@@ -13,8 +13,8 @@ from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.evaluation.measure import measure as measure_folder
-from robustparse.evaluation.tally import WHEN
-from robustparse.pretrained import Kind
+from robustparse.evaluation.records import WHEN
+from robustparse.pretrained.loaded_model import Kind
 
 GROUPS = {"all": "all sentences", "changed": "changed", "success": "successful"}
 
@@ -56,37 +56,37 @@ def measure(
             sentence_encoder, measure="cosine", device=device, download=download
         )
     with reading_progress() as on_texts:
-        found = measure_folder(Path(folder), model, cosine, encoder, on_texts)
-    terminal().print(_table(found))
+        quality = measure_folder(Path(folder), model, cosine, encoder, on_texts)
+    terminal().print(_table(quality))
 
 
-def _table(found: dict[str, Any]) -> Table:
+def _table(quality: dict[str, Any]) -> Table:
     table = Table()
     for heading in ("measure", "of", "number", "mean", "median"):
         right = heading not in ("measure", "of")
         table.add_column(heading, justify="right" if right else "left")
-    perplexity = found.get("perplexity", {})
+    perplexity = quality.get("perplexity", {})
     name = "pseudo-perplexity" if perplexity.get("kind") == "masked" else "perplexity"
-    for group, of in GROUPS.items():
+    for group, unit in GROUPS.items():
         for when in WHEN:
             if group in perplexity:
-                part = perplexity[group]
-                _row(table, f"{name}, {when}", of, part["sentences"], part[when], 1)
-    for key, name, of in (
+                values = perplexity[group]
+                _row(table, f"{name}, {when}", unit, values["sentences"], values[when], 1)
+    for key, name, unit in (
         ("word_similarity", "words, cosine", "words"),
         ("sentence_similarity", "sentences, cosine", "sentences"),
     ):
         for group in ("changed", "success"):
-            if key in found:
-                part = found[key][group]
-                number = part[of] - part.get("without_vector", 0)
-                _row(table, name, GROUPS[group], number, part, 3)
+            if key in quality:
+                values = quality[key][group]
+                number = values[unit] - values.get("without_vector", 0)
+                _row(table, name, GROUPS[group], number, values, 3)
     return table
 
 
 def _row(
-    table: Table, name: str, of: str, number: int, part: dict[str, float | None], digits: int
+    table: Table, name: str, unit: str, number: int, means: dict[str, float | None], digits: int
 ) -> None:
-    values = (part["mean"], part["median"])
+    values = (means["mean"], means["median"])
     cells = (shown(value, digits) for value in values)
-    table.add_row(name, of, str(number), *cells)
+    table.add_row(name, unit, str(number), *cells)

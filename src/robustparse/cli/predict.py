@@ -14,19 +14,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from robustparse.api.inputs import Paths, as_list
-from robustparse.api.sources import Checkpoints, known_to
+from robustparse.api.sources import known_to
 from robustparse.api.tables import terminal
-from robustparse.cli.common.streams import Stream, standard_output
-from robustparse.data.datamodule import MAX_LENGTH
-from robustparse.data.given import examples_of
-from robustparse.data.tables import is_dataset
+from robustparse.cli.options import ModelOptions, TextOptions
+from robustparse.cli.streams import Stream, standard_output
+from robustparse.data.plain_texts import examples_of
+from robustparse.data.tables import is_dataset, is_parquet
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions
-from robustparse.files import PACKED, is_packed, plain_name, read_bytes, read_text, writing, written
-from robustparse.models.load import Decoder
-from robustparse.models.scores import Mean
-from robustparse.models.victim import ModelVictim, Precision
+from robustparse.files import (
+    PACKED,
+    check_no_input,
+    is_packed,
+    plain_name,
+    read_bytes,
+    read_text,
+    writing,
+    written,
+)
+from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Written
 from robustparse.types import Example, Sentence
 
@@ -37,22 +43,17 @@ ROWS = 10_000  # rows of a table that are answered at once
 
 
 def predict(
-    checkpoint: Paths,
+    model: ModelOptions,
+    reading: TextOptions,
     data: str = STANDARD,
     out: str = STANDARD,
     format: str | None = None,
-    decoder: Decoder | None = None,
-    beam: int | None = None,
-    device: str = "auto",
-    precision: Precision = "32-true",
-    mean: Mean = "probabilities",
-    max_length: int = MAX_LENGTH,
-    columns: list[str] | None = None,
 ) -> None:
     """Write a checkpoint's answers on sentences.
 
     Args:
-        checkpoint: the model: a path; several paths make one ensemble.
+        model: the model.
+        reading: how the texts are read.
         data: raw text with one sentence per line, words separated by blanks (for a classifier of
             pairs: premise, tab, hypothesis); or a file or dataset in a format of the model's task,
             whose gold answers are ignored and may be missing; ``-`` is standard input.
@@ -61,22 +62,14 @@ def predict(
         format: the format of the data as a file ending, such as ``conllu``; ``txt`` is raw text. By
             default the ending of the file's name, and ``txt`` for names without an ending and for
             standard input.
-        decoder: the decoder of a parser, instead of the one it was trained with.
-        beam: hypotheses that beam search keeps, instead of as many as in training.
-        device: where the model computes: auto, cpu or cuda.
-        precision: precision of all passes of the model; bf16-mixed is faster on processors with
-            bfloat16 products, and may change a few answers.
-        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
-            the geometric mean of their probabilities.
-        max_length: words in the longest allowed sentence; a longer one is an error.
-        columns: for texts in tables, the names of the columns of text and answer, such as
-            '[review, stars]'; by default those of the model's training data, or usual names.
     """
+    max_length, columns = reading.max_length, reading.columns
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
-    victim = Checkpoints(as_list(checkpoint), decoder, beam, precision, mean).open(device)
+    victim = model.checkpoints(model.checkpoint).open(model.device)
     name = "standard input" if data == STANDARD else data
     ending = (format or _ending_of(data)).lstrip(".").lower() or RAW
+    _check_formats(victim, data, ending, format, out)
     warned: set[str] = set()
     count = 0
 
@@ -86,7 +79,7 @@ def predict(
             if isinstance(file, Stream):
                 file.check()  # further answers would reach nobody
             warnings = victim.model.warnings(examples, name, gold=False)
-            for warning in chain(warnings, victim.task.not_written(examples, name)):
+            for warning in chain(warnings, victim.task.files.not_written(examples, name)):
                 if warning not in warned:
                     warned.add(warning)
                     print(f"robustparse: {warning}", file=sys.stderr)
@@ -94,16 +87,42 @@ def predict(
             count += len(examples)
 
     with standard_output() if out == STANDARD else written(Path(out)) as file:
-        if is_dataset(data) or (ending != RAW and not victim.task.multiline):
+        if is_dataset(data) or (ending != RAW and not victim.task.files.multiline):
             pieces = _rows(data, name, ending, victim, max_length, columns)
         else:
             if columns is not None:
                 found = "only tables have columns with names"
                 raise InputError(found, path=name, key="--columns", remedy="leave them out")
             pieces = _texts(data, name, ending, victim, max_length)
-        file.writelines(victim.task.file(answered(pieces, file)))
+        file.writelines(victim.task.files.write_all(answered(pieces, file)))
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
+
+
+def _check_formats(
+    victim: ModelVictim, data: str, ending: str, format: str | None, out: str
+) -> None:
+    """Check ``--format`` and that the data are not written over; warn of a misleading name.
+
+    A name misleads if it is that of another format of tables.
+
+    Raises:
+        InputError: the model's task has no such format, or the output is the data file.
+    """
+    if STANDARD not in (data, out):
+        check_no_input(Path(out), [data], key="--out")
+    files = victim.task.files
+    if format is not None and ending != RAW and f".{ending}" not in files.endings:
+        expected = f"{RAW} or one of {', '.join(each.lstrip('.') for each in files.endings)}"
+        raise InputError(f"got {format!r}", key="--format", expected=expected)
+    of_answers, name = files.ending(data if is_dataset(data) else f"data.{ending}"), Path(out)
+    misnamed = not files.multiline and name.suffix.lower() != of_answers
+    if misnamed and name.suffix.lower() in files.endings:
+        print(
+            f"robustparse: the answers have the format {of_answers}: commands cannot read them "
+            f"from {out}, unless it is renamed",
+            file=sys.stderr,
+        )
 
 
 def _rows(
@@ -122,8 +141,8 @@ def _rows(
             with _opened(data) as source:
                 path = _copy(Path(folder), ending, b"".join(_lines(source, name)))
         known = known_to(victim)
-        examples = task.read(path, max_length, False, "--max_length", columns, known)
-        task.check(examples, name, victim.check)
+        examples = task.files.read(path, max_length, False, "--max_length", columns, known)
+        task.files.check(examples, name, victim.check)
     for first in range(0, len(examples), ROWS):
         yield examples[first : first + ROWS]
 
@@ -134,7 +153,7 @@ def _texts(
     """Yield the examples of each piece of raw text or of a treebank."""
     task = victim.task
     with TemporaryDirectory() as folder, _opened(data) as source:
-        pieces = _pieces(_lines(source, name), ending != RAW and task.multiline)
+        pieces = _pieces(_lines(source, name), ending != RAW and task.files.multiline)
         for first, content in pieces:
             piece = _copy(Path(folder), ending, content)
             with _named(name, first):
@@ -142,8 +161,8 @@ def _texts(
                     examples = _raw(piece, max_length, victim.model.reads_pairs)
                     victim.check(examples)
                 else:
-                    examples = task.read(piece, max_length, False, "--max_length")
-                    task.check(examples, piece, victim.check)
+                    examples = task.files.read(piece, max_length, False, "--max_length")
+                    task.files.check(examples, piece, victim.check)
             yield examples
 
 
@@ -155,6 +174,8 @@ def _copy(folder: Path, ending: str, content: bytes) -> Path:
 
 
 def _ending_of(data: str) -> str:
+    if is_parquet(Path(data)):
+        return "parquet"
     return Path(plain_name(data)).suffix.lstrip(".").lower()
 
 
@@ -189,7 +210,7 @@ def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
             _check_length(text, max_length, path, at + 1)
         rows.append((at, Sentence(words, context=context[0] if pairs else ())))
     examples = examples_of([sentence for _, sentence in rows])
-    return [replace(one, id=at) for one, (at, _) in zip(examples, rows, strict=True)]
+    return [replace(example, id=at) for example, (at, _) in zip(examples, rows, strict=True)]
 
 
 def _check_length(words: Sequence[str], most: int, path: Path, line: int) -> None:

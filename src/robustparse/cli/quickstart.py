@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
-from robustparse.cli.stories.attacked import AttackStory
-from robustparse.cli.stories.perturbed import PerturbationStory
-from robustparse.cli.stories.subject import QUESTIONS, REVIEWS, SENTENCES
+from robustparse.cli.quickstart_attack import AttackStory
+from robustparse.cli.quickstart_perturbation import PerturbationStory
+from robustparse.cli.quickstart_sample import QUESTIONS, REVIEWS, SENTENCES
 from robustparse.errors import check_choice, check_seed
 from robustparse.files import make_folder
 

@@ -8,38 +8,71 @@ from rich.table import Table
 
 from robustparse.api.report import write_report
 from robustparse.api.tables import terminal
+from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
+from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.metrics import score_name
-from robustparse.reports.folders import names_of
+from robustparse.reports.attacked_systems import names_of
+from robustparse.reports.tables import MISSING
+from robustparse.reports.worst_of_attacks import worst_table
 
 
 def report(
     folders: Sequence[str] = (),
     out: str = "report.html",
     compare: str | list[str] | None = None,
+    compare_with: str | None = None,
     export: str | None = None,
 ) -> None:
-    """Write one self-contained HTML page from folders of attacks, transfers, evaluations and runs.
+    """Write one self-contained HTML page from folders of attacks, certificates and other runs.
 
     Args:
-        folders: that `attack`, `transfer`, `evaluate` or `fit` wrote, the clean model's first.
+        folders: that `attack`, `certify`, `transfer`, `evaluate` or `fit` wrote, the clean model's
+            first.
         out: the HTML file to write.
         compare: folders of attacks on the same sentences, or of evaluate on the same data, which
-            come first on the page; shows how certain their differences from the first one are.
+            come first on the page; shows how certain their differences from the first one are,
+            and for systems under several attacks what is right under all of them.
+        compare_with: the system that the others are compared with, by its name on the page or its
+            folder; by default the first one.
         export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
     """
     several = [] if compare is None else [compare] if isinstance(compare, str) else compare
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
+    several, folders = _first(compare_with, several, folders)
     differences = compared([Path(folder) for folder in several]) if several else []
+    worst = worst_of_attacks([Path(folder) for folder in several])
     paths = [Path(folder) for folder in [*several, *folders]]
     names = names_of(paths)
-    write_report(paths, out, names, differences, export)
+    write_report(paths, out, names, differences, export, worst)
     if differences:
         terminal().print(_table(names, differences))
+    if worst:
+        terminal().print(_worst_table(worst))
     print(out)
+
+
+def _first(
+    chosen: str | None, compared: Sequence[str], others: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Put the chosen system first; it must be among the compared ones if there are any.
+
+    Raises:
+        InputError: there is no such system.
+    """
+    compared, others = list(compared), list(others)
+    if chosen is None:
+        return compared, others
+    among = compared or others
+    names = names_of([Path(folder) for folder in [*compared, *others]])[: len(among)]
+    for at, folder in enumerate(among):
+        if chosen in (names[at], folder):
+            among.insert(0, among.pop(at))
+            return compared, others
+    raise InputError(repr(chosen), key="--compare_with", expected=f"one of {', '.join(names)}")
 
 
 def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
@@ -48,14 +81,30 @@ def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
     table.add_column("system", overflow="fold")
     for name in ("score", "points", "95 %", "p", "Holm"):
         table.add_column(name, justify="left" if name == "score" else "right", no_wrap=True)
-    for one in differences:
-        points = one.tested.points
+    for difference in differences:
+        points = difference.tested.points
         table.add_row(
-            names[1 + one.system],
-            f"{one.measure} {score_name(one.score)}",
+            names[1 + difference.system],
+            f"{difference.measure} {score_name(difference.score)}",
             f"{points.estimate:+.2f}",
             f"{points.lower:+.2f} to {points.upper:+.2f}",
-            f"{one.tested.p:.4f}",
-            f"{one.tested.adjusted:.4f}",
+            f"{difference.tested.p:.4f}",
+            f"{difference.tested.adjusted:.4f}",
         )
+    return table
+
+
+def _worst_table(systems: Sequence[WorstOfAttacks]) -> Table:
+    """Make the table of the page with a row for each attack, so that it fits into 80 columns."""
+    made = worst_table(systems)
+    table = Table(title=made.label.lower(), box=box.SIMPLE, collapse_padding=True, pad_edge=False)
+    table.add_column("system", overflow="fold")
+    table.add_column("under", overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    heads = [head.replace("\n", " ") for head in made.heads[1:]]
+    for name, cells in made.rows:
+        for row, (head, cell) in enumerate(zip(heads, cells, strict=True)):
+            if cell != MISSING:
+                last = row == len(heads) - 1
+                table.add_row("" if row else name, head, cell, end_section=last)
     return table

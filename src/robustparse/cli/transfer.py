@@ -11,40 +11,29 @@ from rich.table import Table
 from robustparse import __version__
 from robustparse.api.sources import Checkpoints
 from robustparse.api.tables import terminal
+from robustparse.cli.options import DecodingOptions
 from robustparse.errors import InputError
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import score_name
-from robustparse.models.load import Decoder
-from robustparse.models.scores import Mean
-from robustparse.models.victim import Precision
-from robustparse.reports.tables.heat_map import FILE
+from robustparse.reports.transfer_maps import FILE
 
 
 def transfer(
     folders: list[str],
     checkpoint: str | list[str],
+    decoding: DecodingOptions,
     out: str | None = None,
-    decoder: Decoder | None = None,
-    beam: int | None = None,
-    device: str = "auto",
-    precision: Precision = "32-true",
-    mean: Mean = "probabilities",
 ) -> None:
     """Give the sentences of attacks to other models: how many of these are fooled too.
 
     Args:
         folders: output folders (--out) of attacks on the same data, the sources.
-        checkpoint: the targets: one path or several; commas join those of an ensemble.
+        checkpoint: the targets: one checkpoint or folder of a training run, or several; commas join
+            those of an ensemble.
+        decoding: how the targets compute.
         out: folder for transfer.json, which ``report`` draws.
-        decoder: the decoder of parsers, instead of those they were trained with.
-        beam: hypotheses that beam search keeps, instead of as many as in training.
-        device: where the targets compute: auto, cpu or cuda.
-        precision: precision of all passes; bf16-mixed is faster on processors with bfloat16
-            products, and may change a few answers.
-        mean: what the models of an ensemble average: probabilities, or logits, which amounts to
-            the geometric mean of their probabilities.
     """
     targets = [checkpoint] if isinstance(checkpoint, str) else checkpoint
     if len(set(targets)) < len(targets):
@@ -52,25 +41,23 @@ def transfer(
     sources = [read_source(Path(folder)) for folder in folders]
     check_same(sources)
     columns = [
-        _column(
-            target, Checkpoints(target.split(","), decoder, beam, precision, mean), device, sources
-        )
+        _column(target, decoding.checkpoints(target.split(",")), decoding.device, sources)
         for target in targets
     ]
     task = sources[0].task
     names = [source.name for source in sources]
     if out is not None:
         rates = {
-            score: [[asdict(one[row][score]) for one in columns] for row in range(len(names))]
-            for score in task.scores
+            score: [[asdict(column[row][score]) for column in columns] for row in range(len(names))]
+            for score in task.scores.names
         }
         record = {"version": __version__, "task": task.name, "sources": names, "targets": targets}
         counts = {"n_sentences": len(sources[0].originals)}
         content = json.dumps({**record, **counts, "rates": rates}, indent=2)
         write_text(make_folder(Path(out)) / FILE, f"{content}\n")
-    for score in task.scores:
+    for score in task.scores.names:
         terminal().print(
-            _table(score, names, targets, [[c[score] for c in one] for one in columns])
+            _table(score, names, targets, [[c[score] for c in column] for column in columns])
         )
 
 
@@ -94,17 +81,17 @@ def _table(
     title = f"lower {score_name(score)}, % of all sentences (of those that fooled the source)"
     table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
     table.add_column("made against")
-    for place, _ in enumerate(targets, start=1):
-        table.add_column(str(place), justify="right", no_wrap=True)
-    rows = [f"source {place}" for place, _ in enumerate(sources, start=1)]
-    for place, row in enumerate(rows):
-        table.add_row(row, *(_cell(column[place]) for column in columns))
-    given = [f"{row}: {source}" for row, source in zip(rows, sources, strict=True)]
-    given += [f"{place}: {target}" for place, target in enumerate(targets, start=1)]
-    table.caption = "\n".join(given)
+    for number, _ in enumerate(targets, start=1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    rows = [f"source {number}" for number, _ in enumerate(sources, start=1)]
+    for number, row in enumerate(rows):
+        table.add_row(row, *(_cell(column[number]) for column in columns))
+    legend = [f"{row}: {source}" for row, source in zip(rows, sources, strict=True)]
+    legend += [f"{number}: {target}" for number, target in enumerate(targets, start=1)]
+    table.caption = "\n".join(legend)
     return table
 
 
-def _cell(found: Transfer) -> str:
-    given = "-" if found.given_success is None else f"{found.given_success:.1f}"
-    return f"{found.rate.estimate:.1f} ({given})"
+def _cell(cell: Transfer) -> str:
+    conditioned = "-" if cell.given_success is None else f"{cell.given_success:.1f}"
+    return f"{cell.rate.estimate:.1f} ({conditioned})"

@@ -1,13 +1,17 @@
 from .batch import Batch
-from .datamodule import DataModule
-from .texts import TextDataModule
-from .treebank import TreebankDataModule
+from .datamodule import Augmentation, Batches, DataModule
+from .encoding import Encoding
+from .text_datamodule import TextDataModule
+from .treebank_datamodule import TreebankDataModule
 from .utterances.forms import LogicalFormDataModule
 from .vocab import Vocabulary
 
 __all__ = [
+    "Augmentation",
     "Batch",
+    "Batches",
     "DataModule",
+    "Encoding",
     "LogicalFormDataModule",
     "TextDataModule",
     "TreebankDataModule",

@@ -1,8 +1,7 @@
-"""Encoded texts and the batches cut from them.
+"""Encoded texts, and batches of them.
 
-A word is a *row* of the model's own growing table (what its encoder needs of one word form), so a
-batch looks the same for every model, in training and under attack. Texts are encoded once; a batch
-is made by slicing.
+A word is a *row* of the model's growing word table, so that batches have the same form for every
+model, in training and under attack. Texts are encoded once; a batch is a slice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,20 +17,18 @@ from robustparse.types import Example
 
 @dataclass
 class Batch:
-    """Texts of one forward pass; ROOT is not part of them, padding is 0.
+    """Texts of one forward pass, without ROOT; padding is 0.
 
     Args:
         ids: ``(batch,)`` the examples' ids.
         words: ``(batch, length)`` rows of the model's word table.
-        marks: ``(batch, length)`` what goes with a position whatever word stands there, as the ids
-            of part-of-speech tags, or at every word that of the text's context.
-        lengths: ``(batch,)`` words a text.
-        gold: columns of the gold answers by name, each ``(batch, width)`` with a width of its own;
-            the model says what they hold (`Model.gold_columns`).
-        weight: a number, by which training divides losses: the words or texts (`Model.unit`) of the
-            whole global batch, over all processes, with what is `appended`. It means nothing in
-            batches that are not trained on.
-        appended: a number: how much of the weight adversaries are expected to append to the global
+        marks: ``(batch, length)`` ids that belong to positions, whatever their words: those of
+            part-of-speech tags, or the id of the text's context at every position.
+        lengths: ``(batch,)`` words of each text.
+        gold: columns of the gold answers by name, each ``(batch, width)``; see `Codec.encode`.
+        weight: a number by which training divides losses: the words or texts (`Model.unit`) of the
+            global batch, over all processes, including `appended`. Only training uses it.
+        appended: a number: the share of the weight that adversaries will append to the global
             batch.
     """
 
@@ -53,18 +50,18 @@ class Batch:
             return tensor.to(device, non_blocking=non_blocking)
 
         gold = {name: moved(column) for name, column in self.gold.items()}
-        parts = {name: moved(part) for name, part in vars(self).items() if name != "gold"}
-        return Batch(**parts, gold=gold)
+        tensors = {name: moved(value) for name, value in vars(self).items() if name != "gold"}
+        return Batch(**tensors, gold=gold)
 
     @property
     def mask(self) -> Tensor:
-        """``(batch, length)`` booleans, true on words."""
+        """Which positions are words, ``(batch, length)`` booleans."""
         return torch.arange(self.words.shape[1], device=self.words.device) < self.lengths[:, None]
 
 
 @dataclass(frozen=True)
 class Column:
-    """Values of many texts, one text after the other: text i has ``start[i]:start[i + 1]``.
+    """Values of many texts, one text after the other; those of text i begin at ``start[i]``.
 
     Args:
         start: ``(texts + 1,)``.
@@ -81,16 +78,16 @@ class Column:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """``(texts,)`` values a text."""
+        """The number of values of each text, ``(texts,)``."""
         return np.diff(self.start)
 
     def padded(self, chosen: NDArray[np.int64]) -> Tensor:
-        """Return the values of the chosen texts, ``(chosen, longest)``, filled up with zeros."""
+        """Return the values of the chosen texts, ``(chosen, longest)``, padded with zeros."""
         lengths = self.lengths[chosen]
-        places = np.arange(lengths.max(initial=0))
-        mask = places < lengths[:, None]
+        positions = np.arange(lengths.max(initial=0))
+        mask = positions < lengths[:, None]
         rows = np.zeros(mask.shape, dtype=self.values.dtype)
-        rows[mask] = self.values[(self.start[chosen][:, None] + places)[mask]]
+        rows[mask] = self.values[(self.start[chosen][:, None] + positions)[mask]]
         return torch.from_numpy(rows)
 
 
@@ -102,7 +99,7 @@ class EncodedCorpus:
         ids: ``(texts,)`` the examples' ids.
         words, marks: as in `Batch`.
         contexts: ``(texts,)`` words of each text's context.
-        gold: columns by name, as in `Batch`; none where gold answers are not looked at.
+        gold: columns by name, as in `Batch`; empty without gold answers.
     """
 
     ids: NDArray[np.int64]
@@ -119,7 +116,7 @@ class EncodedCorpus:
         intern_marks: Callable[[Sequence[str]], NDArray[np.int32]],
         gold: Mapping[str, Column],
     ) -> "EncodedCorpus":
-        """Encode texts by what numbers their words and marks, ``(words,)`` each."""
+        """Encode texts; ``intern`` and ``intern_marks`` number words and marks, ``(words,)``."""
         sentences = [example.sentence for example in examples]
         lengths = [len(sentence) for sentence in sentences]
         words = [word for sentence in sentences for word in sentence.words]
@@ -137,7 +134,7 @@ class EncodedCorpus:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """``(texts,)`` words a text."""
+        """The words of each text, ``(texts,)``."""
         return self.words.lengths
 
     def batch(self, indices: Sequence[int] | NDArray[np.int64], weight: float) -> Batch:
@@ -154,7 +151,7 @@ class EncodedCorpus:
 
 
 def select(batch: Batch, rows: Sequence[int]) -> Batch:
-    """Return the texts of these rows, in this order, of the same weight."""
+    """Return the texts of these rows, in this order, with the weight of the batch."""
     chosen = torch.tensor(rows, dtype=torch.long, device=batch.words.device)
     texts = {name: getattr(batch, name)[chosen] for name in ("ids", "words", "marks", "lengths")}
     gold = {name: column[chosen] for name, column in batch.gold.items()}
@@ -162,14 +159,12 @@ def select(batch: Batch, rows: Sequence[int]) -> Batch:
 
 
 def join(first: Batch, second: Batch, weight: float) -> Batch:
-    """Return a batch with another one's texts appended, its weight grown by ``weight``."""
+    """Append the texts of the second batch to the first, and ``weight`` to its weight."""
 
-    def both(one: Tensor, other: Tensor) -> Tensor:
-        if one.dim() == 2:
-            width = max(one.shape[1], other.shape[1])
-            pad = torch.nn.functional.pad
-            one, other = (pad(part, (0, width - part.shape[1])) for part in (one, other))
-        return torch.cat([one, other])
+    def both(*tensors: Tensor) -> Tensor:
+        width = max(tensor.shape[-1] for tensor in tensors)
+        pad = torch.nn.functional.pad
+        return torch.cat([pad(t, (0, width - t.shape[1])) if t.dim() == 2 else t for t in tensors])
 
     return replace(
         first,

@@ -33,12 +33,14 @@ class Known:
     Args:
         columns: column names in the model's training data; used if the table has them.
         labels: all labels of the model; None without a classifier.
+        numbers: whether the labels of its training data are numbers.
         elsewhere: returns the label counts of the other files of the corpus.
         first_rows: returns the first rows of the other files of the corpus.
     """
 
     columns: Sequence[str] | None = None
     labels: Collection[str] | None = None
+    numbers: bool = False
     elsewhere: Callable[[], Mapping[str, int]] = field(default=dict)
     first_rows: Callable[[], Collection[Sequence[Any]]] = field(default=tuple)
 
@@ -70,12 +72,12 @@ class Rows(NamedTuple):
     Attributes:
         rows: line and values of each row.
         layout: layout of the table; it names a label column even if the table has none.
-        positional: whether the columns were chosen by their position only.
+        guessed: the table's first line if its columns were chosen by their position only.
     """
 
     rows: Sequence[tuple[int, Mapping[ColumnName, Any]]]
     layout: Layout
-    positional: bool
+    guessed: int | None
 
 
 class _Roles(NamedTuple):
@@ -108,6 +110,14 @@ def columns_of(examples: Sequence[Example]) -> list[str] | None:
     return [*map(str, row.layout.texts), str(row.layout.label)]
 
 
+def labels_are_numbers(examples: Sequence[Example]) -> bool:
+    """Tell whether all labels were read from cells with whole numbers, as JSON and Parquet have."""
+    rows = [example.row for example in examples]
+    return bool(rows) and all(
+        row is not None and type(row.values.get(row.layout.label)) is int for row in rows
+    )
+
+
 def label_text(value: object) -> str:
     """Return the label in a cell as text; empty if it is missing."""
     missing = value is None or value != value  # NaN marks a missing cell, and differs from itself
@@ -131,13 +141,14 @@ def choose(
     """
     if table.named:
         return _rows(table, _by_name(table, columns, known, form, labelled), form)
-    cells = [label_text(cell) for cell in table.rows[0][1].values()]
+    line, first = table.rows[0]
+    cells = [label_text(cell) for cell in first.values()]
     is_raw = form.raw and len(cells) > 3 and columns is None
     if is_raw and all(map(_holds_slots, table.rows[1:])):
         if not _holds_slots(table.rows[0]) and form.is_header(table, known):
             _tell_header(table, cells)
             table = with_names(table)
-        return _rows(table, _by_position(table, form), form, positional=True)
+        return _rows(table, _by_position(table, form), form, guessed=line)
     if _names_columns(table, cells, columns, known, form):
         table = with_names(table)
         return _rows(table, _by_name(table, columns, known, form, labelled), form)
@@ -150,34 +161,47 @@ def choose(
     if len(cells) > 1 and form.is_header(table, known):
         if len(cells) not in form.widths:
             found = f"a header with unknown names ({', '.join(cells)})"
-            raise InputError(found, path=table.path, line=table.rows[0][0], remedy=NAME_THEM)
+            raise InputError(found, path=table.path, line=line, remedy=NAME_THEM)
         _tell_header(table, cells)
         table = with_names(table)
-    return _rows(table, _by_position(table, form), form, positional=True)
+    return _rows(table, _by_position(table, form), form, guessed=line)
 
 
 def is_label_header(table: Table, known: Known) -> bool:
     """Tell from the labels whether the first row of a table is a header.
 
-    With a classifier, it is a header if the classifier does not know its label, but knows those of
-    at least half of the other rows. Without a classifier, it is a header if its label occurs
-    nowhere else in the corpus and either another file of the corpus begins with the same row, or
-    there are enough rows and few other labels occur only once.
+    It is not if the classifier knows its label, or if its label occurs elsewhere in the corpus.
+    Otherwise it is if its cells are single words and every other row holds a longer text. With a
+    classifier, it also is if the classifier knows the labels of at least half of the other rows;
+    without one, if another file of the corpus begins with the same row, or if there are enough
+    rows and few other labels occur only once.
     """
     first, *others = _last_cells(table)
     if not first or first in others or first in NO_LABEL:
         return False
     if known.labels is not None:
         answered = sum(label in known.labels for label in others)
-        return first not in known.labels and 2 * answered >= max(1, len(others))
+        enough = 2 * answered >= max(1, len(others))
+        return first not in known.labels and (enough or _is_row_of_words(table))
     counts = Counter(known.elsewhere())
     if first in counts:
         return False
-    if [*table.rows[0][1].values()] in map(list, known.first_rows()):
+    if _is_row_of_words(table) or [*table.rows[0][1].values()] in map(list, known.first_rows()):
         return True
     counts.update(others)
     rare = sum(count == 1 for count in counts.values())
     return counts.total() >= _ENOUGH and rare <= _RARE * counts.total()
+
+
+def _is_row_of_words(table: Table) -> bool:
+    """Tell whether the first row holds single words only, and every other row a longer text.
+
+    The first cell may be empty, as above the row numbers that spreadsheets and R write.
+    """
+    first, *others = ([*map(label_text, values.values())] for _, values in table.rows)
+    cells = first[1:] if not first[0] else first
+    words = all(len(cell.split()) == 1 and any(map(str.isalpha, cell)) for cell in cells)
+    return words and bool(others) and all(any(" " in cell for cell in row) for row in others)
 
 
 def _is_one_name(table: Table) -> bool:
@@ -192,7 +216,10 @@ def _is_one_name(table: Table) -> bool:
 
 
 def _tell_header(table: Table, cells: Sequence[str]) -> None:
-    tell(f"{table.path}: line {table.rows[0][0]} is taken for a header ({', '.join(cells)})")
+    tell(
+        f"{table.path}: line {table.rows[0][0]} is taken for a header ({', '.join(cells)}); "
+        "if it is data, add a line with the names of the columns above it"
+    )
 
 
 @cache
@@ -259,7 +286,18 @@ def with_names(table: Table) -> Table:
     for number, values in table.rows[1:]:
         if len(values) != len(names):
             found, expected = f"{len(values)} columns", f"{len(names)}, as in line {line}"
-            raise InputError(found, path=table.path, line=number, expected=expected)
+            numbered = all(len(values) == len(names) + 1 for _, values in table.rows[1:])
+            remedy = (
+                "if the first column holds numbers or names of rows, as R writes them, add a name "
+                f"for it in front of line {line}, or write the file with row.names = FALSE"
+            )
+            raise InputError(
+                found,
+                path=table.path,
+                line=number,
+                expected=expected,
+                remedy=remedy if numbered else None,
+            )
         if values == first:
             found = f"the header of line {line} again"
             raise InputError(found, path=table.path, line=number, remedy="remove the line")
@@ -270,13 +308,13 @@ def with_names(table: Table) -> Table:
     return replace(table, named=True, rows=rows)
 
 
-def _rows(table: Table, roles: _Roles, form: Format, positional: bool = False) -> Rows:
+def _rows(table: Table, roles: _Roles, form: Format, guessed: int | None = None) -> Rows:
     label = roles.label
     if label is None:
         label = form.labels[0] if table.named else len(table.rows[0][1])
     header = table.named and table.kind in ("tsv", "quoted tsv", "csv")
     layout = Layout(table.kind, roles.texts, label, table.delimiter, header, roles.raw)
-    return Rows(table.rows, layout, positional)
+    return Rows(table.rows, layout, guessed)
 
 
 # Columns without names

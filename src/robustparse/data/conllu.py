@@ -1,12 +1,12 @@
-"""CoNLL-U and CoNLL-X in and out: treebanks as examples with their lines.
+"""Reads and writes treebanks in CoNLL-U and CoNLL-X.
 
 CoNLL-U: universaldependencies.org/format.html; CoNLL-X: Buchholz and Marsi (2006). They share their
-first eight columns. CoNLL-X allows several roots, and its last two columns hold a second,
-projective parse, which is blanked: it would contradict any other.
+first eight columns. CoNLL-X allows several roots; its last two columns, a second, projective parse,
+are blanked, since they would contradict a new parse.
 
-Every line is checked, and every error names file and line. Multiword ranges and empty nodes are no
-words of the parse: they stay in the block of lines that goes with each example, which
-`sentence_lines` edits. Written lines end in LF, and one empty line follows each sentence.
+Every line is checked, and every error names file and line. Multiword ranges and empty nodes are not
+words of the parse; they stay in the block of lines of each example, which `sentence_lines` edits.
+Written lines end in LF, and one empty line follows each sentence.
 """
 
 import re
@@ -18,14 +18,14 @@ from robustparse.files import plain_name, read_text, written
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
-UNLEARNED = "count as wrong in LAS"  # in scored data: words whose label a parser never saw
+UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored data
 COLUMNS = 10
-# Nine digits are more than any sentence needs and fit every integer type.
+# Nine digits are enough for any sentence and fit every integer type.
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _RANGE_OR_EMPTY = re.compile(r"([0-9]{1,9})([-.])([0-9]{1,9})")
 # The columns that are read as text, from 0.
 _TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
-_HIDDEN = "_"  # every word of a treebank that is released without its text
+_HIDDEN = "_"  # the form of every word in a treebank that is released without its text
 
 
 def read_treebank(
@@ -39,13 +39,13 @@ def read_treebank(
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
         max_length: longest allowed sentence in words; None allows any.
-        parsed: every sentence has a parse; otherwise heads are not looked at, and gold trees say
-            nothing: every head is 0.
-        limit: the setting by which a user raises ``max_length``, for the message.
+        parsed: whether every sentence has a parse; if false, heads are not read, and every gold
+            head is 0.
+        limit: the option by which a user raises ``max_length``, for the message.
 
     Raises:
-        InputError: the file cannot be read, is not in its format, holds a parse that is no tree (in
-            CoNLL-U with a single root), a sentence over ``max_length``, or no word but ``_``.
+        InputError: the file cannot be read, or is malformed; a parse is not a tree (in CoNLL-U with
+            a single root); a sentence is over ``max_length``; or all words are ``_``.
     """
     path = Path(path)
     examples: list[Example] = []
@@ -205,7 +205,7 @@ def _head(path: Path, line: int, text: str, words: int) -> int:
 
 
 def _check_tree(path: Path, lines: Sequence[int], heads: Sequence[int], single_root: bool) -> None:
-    """Check that there is one root, or in CoNLL-X any number, and that every word reaches one."""
+    """Check that the parse is a tree: a single root, unless in CoNLL-X, and no cycle."""
     roots = [line for line, head in zip(lines, heads, strict=True) if head == 0]
     if len(roots) > 1 and single_root:
         found = f"a second root (the first is on line {roots[0]})"
@@ -218,18 +218,18 @@ def _check_tree(path: Path, lines: Sequence[int], heads: Sequence[int], single_r
             at = heads[at - 1]
         rooted |= seen
         if at in seen:
-            found = f"the heads from word {word} lead round a cycle, never to a root (head 0)"
+            found = f"the heads from word {word} form a cycle and never reach a root (head 0)"
             raise InputError(found, path=path, line=line, expected="a tree")
 
 
 def unknown_label(
     examples: Sequence[Example], path: str | Path, known: Collection[str]
 ) -> InputError | None:
-    """Make the error of the first dependency label that a parser never saw in training, if any.
+    """Return an error for the first dependency label that is unknown to a parser, or None.
 
     Args:
         examples: the sentences of a file.
-        path: that file, read again only to name the line.
+        path: the file, read again only to find the line.
         known: the parser's labels.
     """
     names = set(known)
@@ -249,15 +249,16 @@ def unknown_label(
 def warn_of_labels(
     examples: Sequence[Example], path: str | Path, known: Collection[str], effect: str
 ) -> str:
-    """Return a warning of labels that a parser never saw and their ``effect``; empty without any.
+    """Return a warning about unknown labels and their ``effect``, or an empty string.
 
-    Other arguments as in ``unknown_label``.
+    The other arguments are those of ``unknown_label``.
     """
     if (error := unknown_label(examples, path, known)) is None:
         return ""
     words = sum(label not in known for example in examples for label in example.gold.labels)
-    place = error.path if error.line is None else f"{error.path}:{error.line}"
-    return f"{place}: {error.found}: words with this or other such labels, {words} in all, {effect}"
+    location = error.path if error.line is None else f"{error.path}:{error.line}"
+    counted = f"words with this or other such labels, {words} in all, {effect}"
+    return f"{location}: {error.found}: {counted}"
 
 
 def check_readable(
@@ -266,16 +267,16 @@ def check_readable(
     check: Callable[[Sequence[Example]], None],
     punctuation: PunctuationPolicy = "none",
 ) -> None:
-    """Refuse a sentence that a parser or constraint cannot use, or whose words cannot be counted.
+    """Reject sentences that a parser or constraint cannot use, or whose words cannot be counted.
 
     Args:
-        examples: the sentences of a file, numbered as there.
-        path: that file, read again only to name the line.
-        check: the parser's or constraint's, which raises ``InputError``.
-        punctuation: which words are to count, see ``counted_words``.
+        examples: the sentences of a file.
+        path: the file, read again only to find the line.
+        check: the check of the parser or constraint, which raises ``InputError``.
+        punctuation: which words are counted, see ``counted_words``.
 
     Raises:
-        InputError: names file and line of the first word, and what is in the way.
+        InputError: names file and line of the first word, and the reason.
     """
     for example in examples:
         try:
@@ -289,8 +290,8 @@ def check_readable(
 
 
 def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:
-    """Find a word in a file: its line; or None and a prefix that tells sentence and word."""
-    if example.block:  # otherwise it was made in memory: there is no file to read
+    """Return a word's line in the file, or None and a prefix with sentence and word numbers."""
+    if example.block:  # otherwise the example was made in memory
         for start, block in blocks(read_text(path)):
             if "\n".join(_kept(path, block)) == example.block:
                 return start + [at for at, line in enumerate(block) if is_word(line)][word], ""

@@ -1,22 +1,23 @@
-"""Files of texts as a LightningDataModule: files in, encoded batches out."""
+"""A LightningDataModule for files of texts: files in, encoded batches out."""
 
 import hashlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import ClassVar, Literal, Protocol, cast, get_args
 
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 from torch import nn
 
-from robustparse.data.columns import columns_of
+from robustparse.data.batch import EncodedCorpus
+from robustparse.data.columns import columns_of, labels_are_numbers
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
-from robustparse.data.sampler import EvaluationLoader, TrainingLoader, forward_words
+from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
@@ -24,7 +25,7 @@ from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
-SAMPLE = "sample"  # stands for a path where the embedded sample is meant
+SAMPLE = "sample"  # the folder that stands for the embedded sample
 
 VocabularyOf = Literal["train", "merged"]
 
@@ -32,33 +33,107 @@ log = logging.getLogger(__name__)
 warn = rank_zero_only(log.warning)  # not in every process
 
 
-class DataModule(pl.LightningDataModule, ABC):
-    """Splits of a corpus, perturbed copies, and the batches of both; subclasses read files.
+class Reader(Protocol):
+    """A model as a data module sees it.
+
+    Attributes:
+        unit: what losses are divided by.
+    """
+
+    unit: ClassVar[Unit]
+
+    def check_readable(
+        self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
+    ) -> None:
+        """Reject sentences of a file that the model cannot read, by file and line."""
+
+    def warnings(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+    ) -> Iterator[str]:
+        """Yield warnings about whatever lowers scores on a file, or harms training."""
+
+    def encode(
+        self,
+        examples: Sequence[Example],
+        punctuation: PunctuationPolicy = "none",
+        *,
+        checked: bool = True,
+    ) -> EncodedCorpus:
+        """Return texts and their gold answers as numbers."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Sizes of batches.
 
     Args:
-        folder: holds the three files; ``sample`` stands for the embedded sample.
-        train_file: takes the place of the one in ``folder``.
-        dev_file: takes the place of the one in ``folder``.
-        test_file: takes the place of the one in ``folder``.
-        augmented_files: perturbed copies of training texts, as ``augment`` and ``attack`` write
-            them, to train on too.
-        batch_words: words of a global batch, over all processes.
-        batch_texts: texts of a global batch at most; None sets no such limit.
-        eval_batch_words: padded words of an evaluation batch; None leaves them to
+        words: the most words of a global batch, over all processes.
+        texts: the most texts of a global batch; None sets no limit.
+        eval_words: the most padded words of an evaluation batch; None chooses by device, see
             ``forward_words``.
+        allow_world_size_change: allow a model with dropout to resume with another number of
+            processes than its checkpoint, although it then draws other dropout masks.
+
+    Raises:
+        InputError: a size is below 1.
+    """
+
+    words: int = 2000
+    texts: int | None = None
+    eval_words: int | None = None
+    allow_world_size_change: bool = False
+
+    def __post_init__(self) -> None:
+        sizes = {"words": self.words, "texts": self.texts, "eval_words": self.eval_words}
+        check_least("data: batches", **sizes)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Perturbed copies of training texts to train on too.
+
+    Args:
+        files: the copies, as ``augment`` and ``attack`` write them.
+        fraction: the fraction of the copies to train on, drawn from the seed of the data module;
+            the copies of a smaller fraction are among those of a larger one.
+        unit: what the fraction counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
+        vocabulary: whether words of the ``train`` file only have embeddings, as with Zheng et al.
+            (2020), or those of the ``merged`` data, as with Wang et al. (2021).
+
+    Raises:
+        InputError: a setting is out of range.
+    """
+
+    files: list[str] | None = None
+    fraction: float = 1.0
+    unit: FractionOf = "sentences"
+    vocabulary: VocabularyOf = "train"
+
+    def __post_init__(self) -> None:
+        check_fraction("data: augmentation.fraction", self.fraction)
+        check_choice("data: augmentation.unit", self.unit, get_args(FractionOf))
+        check_choice("data: augmentation.vocabulary", self.vocabulary, get_args(VocabularyOf))
+
+
+class DataModule(pl.LightningDataModule, ABC):
+    """The splits of a corpus, perturbed copies of its texts, and batches; subclasses read files.
+
+    Args:
+        folder: the folder of the three files, or ``sample`` for the embedded sample.
+        train_file: a file that replaces the one in ``folder``.
+        dev_file: a file that replaces the one in ``folder``.
+        test_file: a file that replaces the one in ``folder``.
+        batches: sizes of batches.
+        augmentation: perturbed copies to train on.
         max_length: longest allowed text; a longer one is an error that names it.
         min_count: rarer words have no embedding of their own (2, Zheng et al. 2020).
-        punctuation: which words count in scores; ``none`` leaves none out. For files of an attack
-            take none or penn: unicode would judge the forms that were put in.
-        seed: of the batches' content (and of the sample's grammar).
-        augmented_fraction: train on this fraction of the copies only, drawn from the seed; smaller
-            fractions are parts of larger ones.
-        augmented_unit: what the fraction counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
-        vocabulary_of: the ``train`` file only, as with Zheng et al. (2020); or of the ``merged``
-            data, copies included, as with Wang et al. (2021).
-        allow_world_size_change: let a model with dropout resume from a checkpoint of another number
-            of processes, whose masks it does not draw again. Without dropout that is always
-            allowed.
+        punctuation: which words are not scored. For files of an attack use ``none`` or ``penn``:
+            ``unicode`` would look at the words that the attack inserted.
+        seed: seed of the batches and of the sample.
 
     Raises:
         InputError: a file cannot be used, or a setting is out of range.
@@ -70,40 +145,25 @@ class DataModule(pl.LightningDataModule, ABC):
         train_file: str | None = None,
         dev_file: str | None = None,
         test_file: str | None = None,
-        augmented_files: list[str] | None = None,
-        batch_words: int = 2000,
-        eval_batch_words: int | None = None,
+        batches: Batches = Batches(),
+        augmentation: Augmentation = Augmentation(),
         max_length: int = MAX_LENGTH,
         min_count: int = 2,
         punctuation: PunctuationPolicy = "none",
         seed: int = 0,
-        augmented_fraction: float = 1.0,
-        augmented_unit: FractionOf = "sentences",
-        vocabulary_of: VocabularyOf = "train",
-        allow_world_size_change: bool = False,
-        batch_texts: int | None = None,
     ) -> None:
         super().__init__()
-        check_least("data", batch_words=batch_words, eval_batch_words=eval_batch_words)
-        check_least("data", batch_texts=batch_texts, max_length=max_length, min_count=min_count)
+        check_least("data", max_length=max_length, min_count=min_count)
         check_seed("data: seed", seed)
-        check_fraction("augmented_fraction", augmented_fraction)
-        check_choice("data: augmented_unit", augmented_unit, get_args(FractionOf))
-        check_choice("data: vocabulary_of", vocabulary_of, get_args(VocabularyOf))
         check_choice("data: punctuation", punctuation, get_args(PunctuationPolicy))
         self.folder = folder
         self.files = {"train": train_file, "dev": dev_file, "test": test_file}
-        self.augmented_files = augmented_files
-        self.batch_words, self.eval_batch_words = batch_words, eval_batch_words
-        self.batch_texts = batch_texts
+        self.batches, self.augmentation = batches, augmentation
         self.max_length, self.min_count = max_length, min_count
         self.punctuation, self.seed = punctuation, seed
-        self.augmented_fraction, self.augmented_unit = augmented_fraction, augmented_unit
-        self.vocabulary_of = vocabulary_of
-        self.allow_world_size_change = allow_world_size_change
         self._warned: set[str] = set()
 
-    # What a kind of files differs in
+    # Defined by subclasses
 
     @abstractmethod
     def read(self, path: str | Path) -> list[Example]:
@@ -119,10 +179,10 @@ class DataModule(pl.LightningDataModule, ABC):
 
     @abstractmethod
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
-        """Refuse perturbed copies whose gold answers no training example could have."""
+        """Reject perturbed copies whose labels no training text has."""
 
     def doubts(self) -> Iterator[str]:
-        """Yield what training on this corpus, or scores on it, suffer from; by default nothing."""
+        """Yield warnings about the corpus; by default none."""
         return iter(())
 
     # Examples
@@ -136,18 +196,18 @@ class DataModule(pl.LightningDataModule, ABC):
         """Return the file of a split; None for the embedded sample.
 
         Raises:
-            InputError: there is none.
+            InputError: no file is set for the split, or the folder has none.
         """
-        named = self.files[split]
-        if named is None and self.folder == SAMPLE:
+        file = self.files[split]
+        if file is None and self.folder == SAMPLE:
             return None
-        if named is None and self.folder is None:
+        if file is None and self.folder is None:
             raise InputError(
                 f"no {split} data",
                 key=f"data.init_args.{split}_file",
                 remedy=f"set data.init_args.folder or {split}_file",
             )
-        return Path(named) if named is not None else self.find(str(self.folder), split)
+        return Path(file) if file is not None else self.find(str(self.folder), split)
 
     @cached_property
     def train_examples(self) -> list[Example]:
@@ -156,45 +216,64 @@ class DataModule(pl.LightningDataModule, ABC):
 
     @cached_property
     def augmented_examples(self) -> list[Example]:
-        """The perturbed copies that are trained on; their ids follow the training texts'."""
+        """The perturbed copies to train on; their ids follow those of the training texts."""
         first = 1 + self.train_examples[-1].id
         return [replace(copy, id=id_) for id_, (_, copy) in enumerate(self.copies, start=first)]
 
     @cached_property
     def copies(self) -> list[tuple[str, Example]]:
-        """File and text of the perturbed copies that are trained on, with its id there."""
+        """The perturbed copies to train on, with their files and the ids of the files."""
         copies = []
-        for path in self.augmented_files or ():
-            read = self.read(path)
-            self.check_copies(read, path)
-            copies += [(path, copy) for copy in read]
+        for path in self.augmentation.files or ():
+            of_file = self.read(path)
+            self.check_copies(of_file, path)
+            copies += [(path, copy) for copy in of_file]
         lengths = [len(copy.sentence) for _, copy in copies]
-        kept = draw_fraction(lengths, self.augmented_fraction, self.augmented_unit, self.seed)
+        settings = self.augmentation
+        kept = draw_fraction(lengths, settings.fraction, settings.unit, self.seed)
         return [copies[index] for index in kept]
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:
-        """Of the training texts, and of the copies where it is the merged data's.
+        """The vocabulary of the training texts, see `Augmentation.vocabulary`.
 
-        None where no training data are named: a model that starts from a checkpoint takes its.
+        None without training data: a model then has the vocabulary of its checkpoint.
         """
         if self.folder is None and self.files["train"] is None:
             return None
-        copies = self.augmented_examples if self.vocabulary_of == "merged" else []
+        copies = self.augmented_examples if self.augmentation.vocabulary == "merged" else []
         examples = [*self.train_examples, *copies]
         return Vocabulary.from_examples(examples, self.min_count)
 
     @property
-    def _model(self) -> Any:
-        """The ``Model`` that reads the batches; this package comes before that of models."""
-        return self.trainer.lightning_module  # type: ignore[union-attr]
+    def digest(self) -> str:
+        """Digest of the training data, without copies."""
+        return _digest(
+            (example.sentence.words, example.sentence.context, example.gold)
+            for example in self.train_examples
+        )
+
+    @property
+    def data_columns(self) -> list[str] | None:
+        """Names of the columns of the training data; None if they have no names."""
+        return columns_of(self.train_examples)
+
+    @property
+    def numeric_labels(self) -> bool:
+        """Whether the labels of the training data are numbers in their file."""
+        return labels_are_numbers(self.train_examples)
+
+    @property
+    def _model(self) -> Reader:
+        """The model that reads the batches."""
+        return cast(Reader, self.trainer.lightning_module)  # type: ignore[union-attr]
 
     def _read(self, split: str) -> list[Example]:
-        """Return the texts of a split, every one of which the model can read; warn once."""
+        """Return the texts of a split after checking them; log each warning once."""
         examples = self.train_examples if split == "train" else self.examples(split)
         path = self.path(split) or SAMPLE
         self._model.check_readable(examples, path, self.punctuation)
-        if split not in self._warned and self._place()[0] == 0:
+        if split not in self._warned and self._rank_and_world_size()[0] == 0:
             self._warned.add(split)
             training = split == "train"
             of_split = self._model.warnings(examples, path, self.punctuation, training)
@@ -202,32 +281,29 @@ class DataModule(pl.LightningDataModule, ABC):
                 log.warning("%s", warning)
         return examples
 
-    def _place(self) -> tuple[int, int]:
+    def _rank_and_world_size(self) -> tuple[int, int]:
         return self.trainer.global_rank, self.trainer.world_size  # type: ignore[union-attr]
 
     # Batches
 
     def train_dataloader(self) -> TrainingLoader:
-        """Return global batches of fixed content, this process's share."""
+        """Return this process's share of the training batches."""
         examples = self._read("train")
-        self._model.data_columns = columns_of(examples)
-        self._model.trained_on = _digest(
-            (one.sentence.words, one.sentence.context, one.gold) for one in examples
-        )
         for path, copy in self.copies:
             self._model.check_readable([copy], path, self.punctuation)
         examples = [*examples, *self.augmented_examples]
         sentences = [example.sentence for example in examples]
+        module = self.trainer.lightning_module  # type: ignore[union-attr]
         return TrainingLoader(
             self._model.encode(examples, checked=False),
-            self.batch_words,
+            self.batches.words,
             self.seed,
-            *self._place(),
-            self.allow_world_size_change or not drops_out(self._model),
-            _digest((one.words, one.context, one.tags) for one in sentences),
+            *self._rank_and_world_size(),
+            self.batches.allow_world_size_change or not drops_out(module),
+            _digest((sentence.words, sentence.context, sentence.tags) for sentence in sentences),
             _digest(example.gold for example in examples),
             self._model.unit,
-            self.batch_texts,
+            self.batches.texts,
         )
 
     def val_dataloader(self) -> EvaluationLoader:
@@ -239,37 +315,37 @@ class DataModule(pl.LightningDataModule, ABC):
         return self._evaluation(self._read("test"))
 
     def predict_dataloader(self) -> EvaluationLoader:
-        """Return the same, for ``Trainer.predict``."""
+        """Return the test texts."""
         return self.test_dataloader()
 
     def _evaluation(self, examples: Sequence[Example]) -> EvaluationLoader:
         data = self._model.encode(examples, self.punctuation, checked=False)
         device = self.trainer.strategy.root_device  # type: ignore[union-attr]
-        words = forward_words(device, self.eval_batch_words)
-        return EvaluationLoader(data, words, *self._place())
+        words = forward_words(device, self.batches.eval_words)
+        return EvaluationLoader(data, words, *self._rank_and_world_size())
 
 
-def _digest(parts: Iterable[object]) -> str:
-    """Return what tells parts of training data from others: SHA-256, of no ids."""
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(repr(part).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+def _digest(values: Iterable[object]) -> str:
+    """Return the SHA-256 digest of values."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(repr(value).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def drops_out(module: nn.Module) -> bool:
-    """Tell whether a module, as it is trained, draws dropout masks.
+    """Tell whether a module draws dropout masks in training.
 
-    Every process draws those of its own texts, so that another number of processes draws others.
-    PyTorch calls the probability ``p`` in modules of its own for dropout and ``dropout`` in others;
-    transformers has names that end in ``dropout`` or ``dropout_prob``, and our modules have
-    ``dropout``. Parts in evaluation mode, as a network that is not tuned, draw none.
+    Every process draws the masks of its texts, so that they depend on the number of processes.
+    PyTorch's dropout modules call the rate ``p``, other modules of PyTorch and ours ``dropout``;
+    the names of transformers end in ``dropout`` or ``dropout_prob``. Submodules in evaluation mode,
+    such as frozen networks, draw no masks.
     """
     return any(
         isinstance(value, int | float) and value > 0
-        for part in module.modules()
-        if part.training
-        for name, value in vars(part).items()
-        if (name == "p" and "dropout" in type(part).__name__.lower())
+        for submodule in module.modules()
+        if submodule.training
+        for name, value in vars(submodule).items()
+        if (name == "p" and "dropout" in type(submodule).__name__.lower())
         or name.endswith(("dropout", "dropout_prob"))
     )

@@ -1,4 +1,4 @@
-"""A fraction of some sentences, counted in sentences or in tokens, drawn so that fractions nest.
+"""Draws a fraction of sentences or tokens; smaller fractions are contained in larger ones.
 
 Zheng et al. (2020, section 3.4) perturb a random half of the training sentences; Wang et al. (2021)
 train on 10 to 100 % of the perturbed ones, their released code counting tokens.
@@ -16,7 +16,7 @@ FractionOf = Literal["sentences", "tokens"]
 
 
 def check_fraction(key: str, fraction: float) -> None:
-    """Refuse a number that is no fraction.
+    """Reject a number that is not a fraction.
 
     Raises:
         InputError: it is not in (0, 1].
@@ -26,20 +26,20 @@ def check_fraction(key: str, fraction: float) -> None:
 
 
 def draw_fraction(lengths: Sequence[int], fraction: float, of: FractionOf, seed: int) -> list[int]:
-    """Return the indices of a fraction of some sentences, rising.
+    """Return the indices of a fraction of the sentences, in rising order.
 
-    They are the front of one order that follows from (seed, number of sentences) only: the 10 %
-    are among the 20 %.
+    They are the first sentences of a random order that depends only on the seed and the number of
+    sentences, so that the first 10 % are among the first 20 %.
 
     Args:
-        lengths: of all sentences, in words.
+        lengths: the words of each sentence.
         fraction: in (0, 1].
-        of: the ``sentences``, rounded and one at least; or the ``tokens``: sentences are taken
-            until they hold this fraction of all words.
-        seed: of the order.
+        of: a fraction of the ``sentences``, rounded, at least one; or of the ``tokens``: sentences
+            are taken until they have this fraction of all words.
+        seed: the seed of the order.
 
     Raises:
-        InputError: there is nothing else to count.
+        InputError: ``of`` is unknown.
     """
     check_choice("what a fraction counts", of, get_args(FractionOf))
     order = np.random.Generator(np.random.Philox(key=seed)).permutation(len(lengths))
@@ -47,7 +47,7 @@ def draw_fraction(lengths: Sequence[int], fraction: float, of: FractionOf, seed:
         count = max(1, round(fraction * len(lengths)))
     else:
         words = np.cumsum(np.asarray(lengths, dtype=np.int64)[order])
-        # Without this rounding error's worth, 0.1 * 30 words would ask for one more than 3 words.
+        # The correction is for rounding errors: 0.1 * 30 words are 3 words, not more.
         wanted = fraction * int(words[-1]) - 1e-6 if len(words) else 0.0
         count = int(np.searchsorted(words, wanted)) + 1
     return sorted(order[:count].tolist())

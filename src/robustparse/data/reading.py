@@ -16,7 +16,7 @@ class Reading:
     Args:
         sentence: the text to reword.
         words: the words that the victim reads.
-        places: position in the text of the word that each of `words` stands for, or -1.
+        positions: position in the text of each word in `words`, or -1.
         free: which of `words` may be replaced, `bool (words,)`.
 
     Attributes:
@@ -25,7 +25,7 @@ class Reading:
 
     sentence: Sentence
     words: tuple[str, ...]
-    places: Indices
+    positions: Indices
     free: Mask
     plain: ClassVar[bool] = True
 

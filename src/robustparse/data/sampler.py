@@ -1,10 +1,10 @@
-"""Batches whose content follows from (seed, epoch) only.
+"""Batches whose content depends only on (seed, epoch).
 
-The texts are sorted by length, pairs by that of the context first, ties in an order drawn from
-(seed, epoch), cut into global batches of at most B words (and, where that is asked for, N texts),
-and the batches are shuffled. Every process holds the same plan and takes every world_size-th text
-of each batch, so neither the number of processes nor an interruption changes what a step is trained
-on; (epoch, position) is all that a run resumes from.
+The texts are sorted by length, pairs first by the length of the context, ties in a random order
+from (seed, epoch). They are cut into global batches of at most B words and N texts, and the batches
+are shuffled. Every process has the same plan and takes every world_size-th text of each batch.
+Neither the number of processes nor an interruption changes the texts of a step, and a run resumes
+from (epoch, position).
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.errors import InputError
 
-# The last batch, of what is left over, takes sentences from its neighbour until it has this many
-# or half of both, so that every process of a run on one machine has work in every step.
+# The last batch would be small: it takes sentences from its neighbour until it has this many, or
+# half of both, so that every process on a machine has work in every step.
 MIN_SENTENCES = 16
 
 
@@ -36,16 +36,16 @@ def plan_batches(
 ) -> list[NDArray[np.int64]]:
     """Return the global batches of an epoch, as indices of texts.
 
-    The number of batches and the lengths in them are the same in every epoch; which of the texts of
-    equal length stand together, and the order of the batches, change.
+    The number of batches and the lengths in them are equal in all epochs. The order of the batches
+    differs, and texts of equal length are mixed differently.
 
     Args:
-        lengths: in words, ``(texts,)``.
-        batch_words: words of a batch at most.
-        seed: of the order.
-        epoch: counted from 0.
-        batch_texts: texts of a batch at most; None sets no such limit.
-        contexts: words of each text's context, ``(texts,)``, which no limit counts.
+        lengths: words of each text, ``(texts,)``.
+        batch_words: the most words of a batch.
+        seed: the seed of the order.
+        epoch: the epoch, from 0.
+        batch_texts: the most texts of a batch; None sets no limit.
+        contexts: words of each text's context, ``(texts,)``, which ``batch_words`` does not count.
 
     Raises:
         InputError: a sentence is longer than ``batch_words``.
@@ -54,12 +54,12 @@ def plan_batches(
         longest = int(lengths.argmax())
         raise InputError(
             f"{batch_words}, and sentence {longest + 1} has {lengths[longest]} words",
-            key="data.init_args.batch_words",
-            remedy="raise batch_words",
+            key="data.init_args.batches.words",
+            remedy="raise it",
         )
     rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
     shuffled = rng.permutation(len(lengths))
-    keys = [lengths] if contexts is None else [lengths, contexts]  # the last one counts first
+    keys = [lengths] if contexts is None else [lengths, contexts]  # the last key counts first
     order = shuffled[np.lexsort([-key[shuffled] for key in keys])]
     cuts: list[int] = []
     words = begin = 0
@@ -71,20 +71,20 @@ def plan_batches(
     if cuts:
         previous = cuts[-2] if len(cuts) > 1 else 0
         fitting = np.searchsorted(lengths[order][::-1].cumsum(), batch_words, side="right")
-        wanted = min(MIN_SENTENCES, (len(order) - previous) // 2, int(fitting))
-        cuts[-1] = min(cuts[-1], len(order) - wanted)
+        size = min(MIN_SENTENCES, (len(order) - previous) // 2, int(fitting))
+        cuts[-1] = min(cuts[-1], len(order) - size)
     batches = np.split(order, cuts)
     return [batches[index] for index in rng.permutation(len(batches))]
 
 
 class EpochSampler:
-    """Holds the epoch: Lightning calls ``set_epoch`` on a loader's ``sampler``, nothing else."""
+    """Holds the epoch; Lightning calls ``set_epoch`` only on the ``sampler`` of a loader."""
 
     def __init__(self) -> None:
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Note the epoch: called by Lightning at the start of each."""
+        """Set the epoch; Lightning calls it at the start of each epoch."""
         self.epoch = epoch
 
 
@@ -92,15 +92,15 @@ class TrainingLoader:
     """Yields this process's share of each global batch, resumable at any step.
 
     Args:
-        data: the training sentences.
-        batch_words: the limit of a global batch, in words over all processes.
-        seed: of the plan.
-        rank, world_size: this process among all.
-        allow_world_size_change: whether training may resume that another number of them began.
-        words, answers: identify the words of the texts, with contexts and tags, and their gold
-            answers; ``data`` cannot, since its numbers depend on what was read before.
-        unit: what a batch's weight counts.
-        batch_texts: the limit of a global batch in texts, if it has one.
+        data: the training texts.
+        batch_words: the most words of a global batch, over all processes.
+        seed: the seed of the plan.
+        rank, world_size: the number of this process, and of all processes.
+        allow_world_size_change: whether a run of another number of processes may be resumed.
+        words, answers: digests of the words, contexts and tags, and of the gold answers; the
+            numbers in ``data`` depend on what was read before.
+        unit: what the weight of a batch counts.
+        batch_texts: the most texts of a global batch; None sets no limit.
     """
 
     def __init__(
@@ -129,48 +129,45 @@ class TrainingLoader:
             raise InputError(
                 f"a batch of {batch_words} words holds fewer sentences than there are processes "
                 f"({world_size})",
-                key="data.init_args.batch_words",
-                remedy="raise batch_words or use fewer processes",
+                key="data.init_args.batches.words",
+                remedy="raise it, or use fewer processes",
             )
 
     def __len__(self) -> int:
         return self._batches
 
     def __iter__(self) -> Iterator[Batch]:
-        # Lightning may drop the iterator before its end: reset here, not after the last batch.
+        # Lightning may stop before the end of the iterator: reset here, not after the last batch.
         start, self._start = self._start, 0
         plan = self._batches_of(self.sampler.epoch)
         for position in range(start, len(plan)):
             self._handed_out = position + 1
-            whole = plan[position]
-            weight = self.data.lengths[whole].sum() if self.unit == "words" else len(whole)
-            yield self.data.batch(whole[self.rank :: self.world_size], float(weight))
+            texts = plan[position]
+            weight = self.data.lengths[texts].sum() if self.unit == "words" else len(texts)
+            yield self.data.batch(texts[self.rank :: self.world_size], float(weight))
 
     def state_dict(self) -> dict[str, Any]:
-        """Where training stands, in batches handed out, and what the plan follows from."""
-        position = self._handed_out % self._batches
-        place = {"epoch": self.sampler.epoch, "position": position}
-        return {**place, **self._plan(), **self._content, "world_size": self.world_size}
+        """Return the position in training, the settings of the plan and the digests."""
+        position = {"epoch": self.sampler.epoch, "position": self._handed_out % self._batches}
+        return {**position, **self._plan(), **self._content, "world_size": self.world_size}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume from there; takes effect at the next first batch.
-
-        The global batches are the same for another number of processes.
+        """Continue from a state when the next iteration begins.
 
         Raises:
-            InputError: the state comes from other batches or other texts, or from another number
-                of processes where these may not resume it.
+            InputError: the state belongs to other batches or other texts, or to another number of
+                processes, and this is not allowed.
         """
         remedy = "resume with the same data, or start anew with model.init_args.init_from"
         for name, value in self._plan().items():
             if state[name] != value:
-                found = f"the checkpoint was trained with {name} {state[name]}, now it is {value}"
-                raise InputError(found, key=name, remedy=remedy)
+                problem = f"the checkpoint was trained with {name} {state[name]}, now it is {value}"
+                raise InputError(problem, key=name, remedy=remedy)
         for name, digest in self._content.items():
             if state[name] != digest:
                 other = "texts or tags" if name == "words" else "gold answers of its texts"
-                found = f"the checkpoint was trained on other {other}, though on as many"
-                raise InputError(found, remedy=remedy)
+                problem = f"the checkpoint was trained on other {other}, though on as many"
+                raise InputError(problem, remedy=remedy)
         before = state["world_size"]
         if before != self.world_size and not self.allow_world_size_change:
             raise InputError(
@@ -178,7 +175,7 @@ class TrainingLoader:
                 f"{self.world_size}, for which dropout would draw other masks",
                 key="trainer.devices",
                 remedy=f"resume with {before} processes, or set "
-                "data.init_args.allow_world_size_change to true",
+                "data.init_args.batches.allow_world_size_change to true",
             )
         self.sampler.epoch, self._start = state["epoch"], state["position"]
         self._handed_out = self._start
@@ -196,34 +193,34 @@ class TrainingLoader:
         }
 
 
-def forward_words(device: torch.device, given: int | None) -> int:
-    """Return padded words of a forward pass: as many as given, else what suits the device.
+def forward_words(device: torch.device, words: int | None) -> int:
+    """Return the padded words of a forward pass; None chooses by device.
 
-    On a CPU few: activations stay in its cache, and sentences of nearly the same length need little
-    padding (about a third faster than 8000 for a BiLSTM on UD English EWT). A GPU wants many.
+    A CPU is faster with few words: activations stay in its cache, and sentences of similar length
+    need little padding (about a third faster than 8000 words, for a BiLSTM on UD English EWT).
 
     Raises:
-        InputError: fewer than one was given.
+        InputError: ``words`` is below 1.
     """
-    if given is not None and given < 1:
-        raise InputError(f"must be >= 1, got {given}", key="batch_words")
-    if given is not None:
-        return given
+    if words is not None and words < 1:
+        raise InputError(f"must be >= 1, got {words}", key="batch_words")
+    if words is not None:
+        return words
     return 1000 if device.type == "cpu" else 20_000
 
 
 class EvaluationLoader:
-    """Each sentence once, sorted by length, split over the processes without padding.
+    """Yields each text once, sorted by length, pairs first by the length of the context.
 
-    Pairs are sorted by their contexts first, which are read along with the texts.
+    The processes share the texts; no text is repeated to make their numbers equal.
 
     Args:
-        data: the sentences.
-        batch_words: the limit of a batch in padded words, those of contexts included.
-        rank, world_size: this process among all.
+        data: the texts.
+        batch_words: the most padded words of a batch, including contexts.
+        rank, world_size: the number of this process, and of all processes.
 
     Raises:
-        InputError: there are fewer sentences than processes, one of which would have no batch.
+        InputError: there are fewer texts than processes.
     """
 
     def __init__(

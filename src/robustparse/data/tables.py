@@ -68,7 +68,7 @@ def read_table(path: str | Path) -> Table:
     path = Path(path)
     if is_dataset(path):
         return _dataset(path)
-    if _is_parquet(path):
+    if is_parquet(path):
         return _parquet(path)
     ending, text = _ending_of_name(path), read_text(path)
     if ending == ".csv":
@@ -81,6 +81,7 @@ def read_table(path: str | Path) -> Table:
         rows = list(_records(path, text, "\t"))
         table = Table(path, "quoted tsv", False, rows)
     else:
+        _refuse_json(path, text)
         rows = [(at, _numbered(line.split("\t"))) for at, line in _lines(text)]
         table = Table(path, "tsv", False, rows)
     if not table.rows:
@@ -100,7 +101,7 @@ def ending_of(path: str | Path) -> str:
 
     It is that of the table, ``.jsonl`` for Parquet and datasets, and ``.tsv`` for unknown endings.
     """
-    if is_dataset(path) or _is_parquet(Path(path)):
+    if is_dataset(path) or is_parquet(Path(path)):
         return ".jsonl"
     return _ending_of_name(Path(path))
 
@@ -175,6 +176,28 @@ def _records(
 # JSON
 
 
+def _refuse_json(path: Path, text: str) -> None:
+    """Reject a file of JSON objects whose name does not end in .json or .jsonl.
+
+    Raises:
+        InputError: says how to name the file.
+    """
+    if not text.lstrip().startswith(("{", "[")):
+        return
+    for candidate in (text.partition("\n")[0].strip("[], \r"), text):
+        try:
+            value = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        values = value if isinstance(value, list) else [value]
+        if values and all(isinstance(each, dict) for each in values):
+            break
+    else:
+        return
+    remedy = "give it a name that ends in .jsonl (an object on each line) or .json (a list)"
+    raise InputError("the file holds JSON", path=path, line=1, remedy=remedy)
+
+
 def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
     for number, line in _lines(text):
         yield number, decode_json(line, dict, path=path, line=number)
@@ -199,7 +222,7 @@ def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, An
 # Parquet and datasets
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
     """Tell from the name or the first bytes of a file whether it is Parquet."""
     if _ending_of_name(path) == ".parquet":
         return True

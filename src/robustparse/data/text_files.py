@@ -7,6 +7,7 @@ text and the premise its context. Rows without an agreed label are neither train
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def read_texts(
     path = Path(path)
     check_columns(columns, TEXTS)
     rows = choose(read_table(path), columns, known, TEXTS, labelled)
+    rows = rows._replace(layout=replace(rows.layout, numbers=known.numbers))
     none, ending = _without_label(path, rows, known), ending_of(path)
     examples, left_out = [], []
     for index, (line, values) in enumerate(rows.rows):
@@ -81,7 +83,7 @@ def read_texts(
             check_length(sentence, max_length, limit)
         row, label = Row(line, values, rows.layout), "" if label in none else label
         examples.append(Example(index, sentence, label, row=row, ending=ending))
-    if rows.positional:
+    if rows.guessed is not None:
         _check_positions(path, rows, known, labelled)
     if not examples:
         expected = "labels other than empty ones, - and -1"
@@ -134,7 +136,7 @@ def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> No
         InputError: the texts are distinct numbers, or shorter than the labels; or labels are
             optional, and the label column holds distinct values, none of them a label of the model.
     """
-    layout, (line, first) = rows.layout, rows.rows[0]
+    layout, first = rows.layout, rows.rows[0][1]
     texts = [label_text(values[layout.texts[0]]) for _, values in rows.rows]
     labels = [label_text(values.get(layout.label)) for _, values in rows.rows]
     several = len(rows.rows) > 1
@@ -154,7 +156,8 @@ def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> No
     if found:
         expected = f"{len(first)} columns as {TEXTS.widths.get(len(first), 'a text')}"
         remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
-        raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
+        remedy = NAME_THEM if layout.header else remedy
+        raise InputError(found, path=path, line=rows.guessed, expected=expected, remedy=remedy)
 
 
 def _count_words(texts: Iterable[str]) -> int:
@@ -242,8 +245,14 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
     if tuple(str(row.values[text]).split()) != new:
         changes[text] = " ".join(new)
     if answer is not None or (label and label_text(row.values.get(column)) != label):
-        changes[column] = label
+        number = row.layout.numbers or type(row.values.get(column)) is int
+        changes[column] = int(label) if number and _is_whole_number(label) else label
     return Row(row.line, {**row.values, **changes}, row.layout)
+
+
+def _is_whole_number(label: str) -> bool:
+    """Tell whether a label is written as JSON writes a whole number."""
+    return re.fullmatch("-?[1-9][0-9]*|0", label) is not None
 
 
 def find_split(folder: str | Path, split: str) -> Path:

@@ -1,4 +1,4 @@
-"""What a model knows of its training data, as plain lists that a checkpoint can hold."""
+"""The vocabulary of a training set, as plain lists that a checkpoint can hold."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, KeysView, Mapping, Sequence
@@ -12,9 +12,6 @@ from robustparse.grammars.sketches import sketch_of
 from robustparse.types import DependencyTree, Example, LogicalForm
 
 TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
-# Lists that the first checkpoints do not have.
-_LATER = {"universal", "languages", "sketches", "root_labels", "analyses"}
-
 T = TypeVar("T", bound=str | tuple[str, ...])
 Analysis = tuple[str, str]
 """A universal tag, `_` without one, and morphological features."""
@@ -24,24 +21,27 @@ Analysis = tuple[str, str]
 class Vocabulary:
     """Words, characters, tags and labels of a training set.
 
+    Words and characters are ordered by frequency, the most frequent first; tags, labels and sketch
+    tokens by name, so that models trained on the same answers number them equally.
+
     Args:
-        words: lower-cased words, the most frequent first.
-        tagged: lower-cased words seen at least twice, in the order of ``tags``.
-        tags: the most frequent tag of each word of ``tagged`` in column 5, such as Penn tags (Zheng
-            et al. 2020, their dictionary for the part-of-speech constraint); empty where training
-            has none for it.
-        characters: single characters, case kept.
-        xpos: Penn tags, and universal ones of sentences that have no others.
-        labels: of gold answers: dependency labels, classes, or tokens of logical forms.
-        universal: the most frequent universal tag of each word of ``tagged``, or empty.
-        languages: of the logical forms.
+        words: lower-cased words.
+        tagged: lower-cased words seen at least twice.
+        tags: for each word of ``tagged`` its most frequent tag in column 5, such as a Penn tag
+            (the dictionary of Zheng et al. 2020 for the part-of-speech constraint), or an empty
+            string.
+        characters: single characters, with case.
+        xpos: tags of column 5, and universal tags of sentences without them.
+        labels: the labels of gold answers: dependency labels, classes, or tokens of logical forms.
+        universal: for each word of ``tagged`` its most frequent universal tag, or an empty string.
+        languages: languages of the logical forms.
         sketches: tokens of the sketches of logical forms.
-        root_labels: the dependency labels of words with head 0, if no other word has one of them,
-            as in Universal Dependencies, where they are ``root``; otherwise empty.
-        analyses: all analyses of each word of ``tagged`` in training, the most frequent first, a
-            universal tag, a tab and features in each line; empty where training has no features.
-        counts: how often each of ``words`` occurs, and last, all rarer words together. What needs
-            them keeps them with its weights: checkpoints hold the lists only.
+        root_labels: the dependency labels of words with head 0, if no other word has such a label
+            (``root`` in Universal Dependencies); otherwise empty.
+        analyses: for each word of ``tagged`` its analyses as lines, the most frequent first: a
+            universal tag, a tab and features; empty if the training set has no features.
+        counts: the frequency of each of ``words``, and last, the sum of all rarer words. It is not
+            in checkpoints; modules that need it keep it with their weights.
     """
 
     words: tuple[str, ...]
@@ -59,23 +59,22 @@ class Vocabulary:
 
     @classmethod
     def from_examples(cls, examples: Iterable[Example], min_count: int = 2) -> "Vocabulary":
-        """Count a training set; rarer words than ``min_count`` have no row (2, Zheng et al.)."""
+        """Count a training set; leave out words rarer than ``min_count`` (2, Zheng et al.)."""
         words: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = defaultdict(Counter)
         universal: dict[str, Counter[str]] = defaultdict(Counter)
         characters: Counter[str] = Counter()
-        xpos: Counter[str] = Counter()
-        labels: Counter[str] = Counter()
         languages: Counter[str] = Counter()
-        sketches: Counter[str] = Counter()
+        xpos, labels, sketches = set[str](), set[str](), set[str]()
         below_root, elsewhere = set[str](), set[str]()
         analyses: dict[str, Counter[Analysis]] = defaultdict(Counter)
         for example in examples:
             lowered = [word.lower() for word in example.sentence.words]
             words.update([*lowered, *map(str.lower, example.sentence.context)])
             characters.update("".join(example.sentence.words + example.sentence.context))
-            for counts, own in ((tags, example.sentence.xpos), (universal, example.sentence.upos)):
-                for word, tag in zip(lowered, own, strict=False):
+            sentence = example.sentence
+            for counts, of_words in ((tags, sentence.xpos), (universal, sentence.upos)):
+                for word, tag in zip(lowered, of_words, strict=False):
                     counts[word][tag] += 1
             for word, analysis in zip(lowered, example.sentence.analyses, strict=False):
                 analyses[word][analysis] += 1
@@ -97,11 +96,11 @@ class Vocabulary:
             tagged=tuple(tagged),
             tags=_usual(tagged, tags),
             characters=tuple(character for character, _ in _ranked(characters)),
-            xpos=tuple(tag for tag, _ in _ranked(xpos)),
-            labels=tuple(label for label, _ in _ranked(labels)),
+            xpos=tuple(sorted(xpos)),
+            labels=tuple(sorted(labels)),
             universal=_usual(tagged, universal),
             languages=tuple(language for language, _ in _ranked(languages)),
-            sketches=tuple(token for token, _ in _ranked(sketches)),
+            sketches=tuple(sorted(sketches)),
             root_labels=tuple(sorted(below_root)) if exclusive else (),
             analyses=_analyses(tagged, analyses),
             counts=(*(count for _, count in kept), rare),
@@ -113,13 +112,13 @@ class Vocabulary:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, list[str]]) -> "Vocabulary":
-        """Return the inverse of ``to_lists``; older checkpoints lack the lists of `_LATER`.
+        """Return the inverse of ``to_lists``.
 
         Raises:
             InputError: a list is missing or unknown.
         """
         fields = set(cls._listed())
-        if set(lists) | _LATER != fields:
+        if set(lists) != fields:
             expected = ", ".join(sorted(fields))
             raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
@@ -130,7 +129,7 @@ class Vocabulary:
 
     @cached_property
     def training_tags(self) -> dict[str, dict[str, str]]:
-        """Of each tagset, lower-cased words and their most frequent tag, where they have one."""
+        """Map each tagset to {word: most frequent tag}, with lower-cased words."""
         return {
             tagset: {word: tag for word, tag in zip(self.tagged, tags, strict=False) if tag}
             for tagset, tags in (("xpos", self.tags), ("upos", self.universal))
@@ -138,7 +137,7 @@ class Vocabulary:
 
     @cached_property
     def training_features(self) -> dict[str, frozenset[Analysis]]:
-        """Lower-cased words and their analyses in training, where they have any."""
+        """Map lower-cased words to their analyses in the training set."""
         features = {}
         for word, lines in zip(self.tagged, self.analyses, strict=False):
             if lines:
@@ -148,7 +147,7 @@ class Vocabulary:
 
     @property
     def training_words(self) -> KeysView[str]:
-        """Lower-cased words seen at least twice, tagged or not, the most frequent first."""
+        """Lower-cased words seen at least twice, the most frequent first."""
         return self._training_words.keys()
 
     @cached_property
@@ -157,21 +156,17 @@ class Vocabulary:
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """All lower-cased words, those of ``tagged`` included."""
+        """The lower-cased words of ``words`` and ``tagged``."""
         return frozenset(self.words) | frozenset(self.tagged)
 
     @cached_property
     def label_ids(self) -> dict[str, int]:
-        """Label -> id."""
+        """Map labels to ids."""
         return {label: index for index, label in enumerate(self.labels)}
-
-    def places_of(self, labels: Iterable[str]) -> list[int]:
-        """Return the ids of known labels, such as those of another model in its order."""
-        return [self.label_ids[label] for label in labels]
 
 
 def _ranked(counts: Counter[T]) -> list[tuple[T, int]]:
-    """By falling count, ties in alphabetical order, so that no ranking depends on reading order."""
+    """Sort by falling count, ties by name, so that the order of the file does not matter."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
@@ -181,11 +176,11 @@ def _usual(words: Sequence[str], tags: Mapping[str, Counter[str]]) -> tuple[str,
 
 
 def _analyses(words: Sequence[str], analyses: Mapping[str, Counter[Analysis]]) -> tuple[str, ...]:
-    """Return the analyses of each word as lines; nothing where no word has any."""
+    """Return the analyses of each word as lines; empty if no word has any."""
     if not analyses:
         return ()
     ranked = (_ranked(analyses[word]) if word in analyses else () for word in words)
-    return tuple("\n".join("\t".join(pair) for pair, _ in some) for some in ranked)
+    return tuple("\n".join("\t".join(pair) for pair, _ in of_word) for of_word in ranked)
 
 
 def _labels(gold: DependencyTree | str) -> tuple[str, ...]:

@@ -1,17 +1,21 @@
 from .adversary import EmbeddingAdversary
-from .copies.concatenation import Concatenation
-from .copies.copying import CopyingAdversary
-from .copies.perturbation import PerturbationAdversary
-from .copies.substitution import SubstitutionAdversary
+from .ascc import ASCC
+from .certified_evaluation import CertifiedEvaluation
+from .concatenation import Concatenation
+from .copying import CopyingAdversary
 from .fgm import FGM
 from .freelb import FreeLB
-from .monitor import RobustnessEvaluation
+from .perturbation import PerturbationAdversary
 from .perturbed_batch import PerturbedBatch, TrainingPass
 from .pgd import PGD
+from .robustness_evaluation import RobustnessEvaluation
+from .substitution import SubstitutionAdversary
 
 __all__ = [
+    "ASCC",
     "FGM",
     "PGD",
+    "CertifiedEvaluation",
     "Concatenation",
     "CopyingAdversary",
     "EmbeddingAdversary",

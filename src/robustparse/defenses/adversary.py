@@ -1,12 +1,11 @@
-"""The base of gradient adversaries: the ball, the schedule, and the hooks into Lightning.
+"""The base class of gradient adversaries inside a ball, and its hooks into Lightning.
 
-An adversary trains on deltas of the embeddings that gradient ascent has found. A method is one
-generator, ``passes``, that reads like its paper's algorithm: it yields the passes that train, one
-after another, and takes steps up the gradients between them. ``PerturbedBatch`` runs them.
+Such an adversary trains on deltas of the embeddings that it finds by gradient ascent. Each
+method is one generator, ``passes``, that follows its paper's algorithm: it yields the training
+passes one after another and takes ascent steps between them. ``PerturbedBatch`` runs the passes.
 """
 
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,38 +15,42 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from robustparse.defenses.gradient_adversary import (
+    OWNER,
+    GradientAdversary,
+    check_positive,
+    sentence_stream,
+)
 from robustparse.defenses.norms import Norm, Per, ball
 from robustparse.defenses.perturbed_batch import PerturbedBatch, TrainingPass
-from robustparse.defenses.requirements import callbacks_of, model_of
-from robustparse.errors import InputError, check_least, check_seed
+from robustparse.defenses.requirements import model_of
+from robustparse.errors import check_least
 from robustparse.models.base import Model
 
-OWNER = "gradient adversary"
 
-
-class EmbeddingAdversary(pl.Callback, ABC):
+class EmbeddingAdversary(GradientAdversary):
     """Trains on deltas of the embeddings inside a ball, found by gradient ascent.
 
-    The schedule counts optimizer steps, so it holds for all batches that one step accumulates, and
-    a resumed run continues it. Steps without the adversary are ordinary clean ones. A random start
+    The schedule counts optimizer steps. It applies to all batches that one step accumulates, and
+    resumed runs continue it. Steps without the adversary are ordinary clean steps. A random start
     follows from (seed, epoch, sentence id).
 
     Args:
-        epsilon: norm of a delta, in embedding units.
-        steps: of gradient ascent (3).
-        step_size: norm of one of them; none: 2.5 epsilon / steps, which can reach the rim from any
-            start (Madry et al. 2018, section 5).
-        random_start: start anywhere in the ball, or at zero.
-        same_dropout: draw the same dropout masks in all passes over a batch, so that the ascent
-            works on the network that is trained (Zhu et al. 2020, section 3.3), or fresh ones in
-            each, from the step's own seed.
+        epsilon: maximum norm of a delta, in embedding units.
+        steps: ascent steps (3).
+        step_size: norm of an ascent step; None: 2.5 epsilon / steps, which can reach the boundary
+            from any start (Madry et al. 2018, section 5).
+        random_start: start at a random point of the ball instead of zero.
+        same_dropout: use the same dropout masks in all passes over a batch, so that the ascent
+            works on the network that is trained (Zhu et al. 2020, section 3.3); otherwise each pass
+            draws new masks.
         norm: ``l2``, or ``linf`` (the largest absolute value).
-        per: whose L2 norm: that of a ``sentence``'s whole delta (Miyato et al. 2017) or that of
-            each ``token``, that is word or word piece.
-        seed: of random starts.
+        per: whether the L2 norm is that of a ``sentence``'s whole delta (Miyato et al. 2017) or
+            that of each ``token`` (word or word piece).
+        seed: the seed of random starts.
         start_step: the first optimizer step with the adversary, from 0.
-        every: the adversary joins every Nth step from there.
-        epsilon_warmup_steps: steps from there over which epsilon and step size rise linearly.
+        every: from then on, the adversary joins every Nth step.
+        epsilon_warmup_steps: number of steps over which epsilon and step size rise linearly.
 
     Raises:
         InputError: a setting is out of range.
@@ -68,31 +71,34 @@ class EmbeddingAdversary(pl.Callback, ABC):
         every: int = 1,
         epsilon_warmup_steps: int = 0,
     ) -> None:
-        check_least(OWNER, steps=steps, every=every)
-        check_least(OWNER, 0, start_step=start_step, epsilon_warmup_steps=epsilon_warmup_steps)
-        check_seed(f"{OWNER}: seed", seed)
+        super().__init__(steps=steps, seed=seed, start_step=start_step, every=every)
+        check_least(OWNER, 0, epsilon_warmup_steps=epsilon_warmup_steps)
         check_positive(epsilon=epsilon)
-        self.epsilon, self.steps = epsilon, steps
+        self.epsilon = epsilon
         self.step_size = 2.5 * epsilon / steps if step_size is None else step_size
         check_positive(step_size=self.step_size)
-        self.random_start, self.same_dropout, self.seed = random_start, same_dropout, seed
+        self.random_start, self.same_dropout = random_start, same_dropout
         self.ball = ball(norm, per)
-        self.start_step, self.every = start_step, every
         self.epsilon_warmup_steps = epsilon_warmup_steps
         self._batch: PerturbedBatch | None = None  # until its first backward pass ends
-        self._further: Tensor | None = None
+        self._last_loss: Tensor | None = None
 
-    # The method, and what its steps are made of
+    # The method and its steps
 
     @abstractmethod
     def passes(self, batch: PerturbedBatch) -> Iterator[TrainingPass]:
-        """Yield the passes over a batch that train; after each, its gradients are there.
+        """Yield the training passes over a batch; after each, its gradients are available.
 
-        The first begins inside the trainer's own step.
+        The first pass runs inside the trainer's own step.
         """
 
+    @property
+    def passes_per_step(self) -> int:
+        """See ``GradientAdversary``."""
+        return self.steps + 1
+
     def initial_delta(self, batch: PerturbedBatch) -> Tensor:
-        """Return where the ascent starts, ``(batch, units, dim)``."""
+        """Return the start of the ascent, ``(batch, units, dim)``."""
         zeros = batch.zeros()
         if not self.random_start:
             return zeros
@@ -100,8 +106,7 @@ class EmbeddingAdversary(pl.Callback, ABC):
         units = batch.mask()[..., 0].bool().cpu().numpy()
         epoch = batch.trainer.current_epoch
         for row, id_ in enumerate(batch.batch.ids.tolist()):
-            key = np.random.SeedSequence([self.seed, epoch, id_])
-            rng = np.random.Generator(np.random.Philox(key))
+            rng = sentence_stream(self.seed, epoch, id_)
             drawn[row, units[row]] = self.draw(rng, int(units[row].sum()), zeros.shape[2])
         return torch.from_numpy(drawn).to(zeros) * batch.epsilon
 
@@ -110,36 +115,22 @@ class EmbeddingAdversary(pl.Callback, ABC):
         return self.ball.draw(rng, units, dim)
 
     def ascend(self, batch: PerturbedBatch, delta: Tensor, gradient: Tensor) -> Tensor:
-        """Take one step up the gradient and back into the ball, all ``(batch, units, dim)``."""
+        """Take one ascent step and project into the ball; all tensors ``(batch, units, dim)``."""
         moved = delta.detach() + batch.step_size * self.ball.normalize(gradient)
         return self.ball.project(moved, batch.epsilon)
 
     def strength(self, step: int) -> float:
-        """Return the factor of epsilon in an optimizer step; 0 leaves the adversary out."""
-        since = step - self.start_step
-        if since < 0 or since % self.every:
+        """Return the factor of epsilon in an optimizer step; 0 disables the adversary."""
+        if not self.joins(step):
             return 0.0
-        return min(1.0, (since + 1) / max(1, self.epsilon_warmup_steps))
+        return min(1.0, (step - self.start_step + 1) / max(1, self.epsilon_warmup_steps))
 
     # Hooks
-
-    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Refuse another model than ours, and another adversary that wants its delta too."""
-        model_of(pl_module, OWNER)
-        found = callbacks_of(trainer, EmbeddingAdversary)
-        if len(found) > 1:
-            names = " and ".join(type(callback).__name__ for callback in found)
-            raise InputError(
-                f"has {len(found)} gradient adversaries ({names}), but a pass over a batch has "
-                "one delta",
-                key="trainer.callbacks",
-                remedy="keep one of them",
-            )
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Have the trainer's step begin with the first pass."""
+        """Make the trainer's step run the first pass."""
         strength = self.strength(trainer.global_step)
         if strength == 0.0:
             return
@@ -158,35 +149,30 @@ class EmbeddingAdversary(pl.Callback, ABC):
                 loss.register_hook(lambda gradient: gradient * weight)  # type: ignore[no-untyped-call]
 
     def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Run the passes after the first, which call these hooks too, and find no batch."""
+        """Run the passes after the first; these call this hook again, without effect."""
         batch, self._batch = self._batch, None
         if batch is not None:
-            self._further = batch.finish()
+            self._last_loss = batch.finish()
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any, **__: Any
     ) -> None:
-        """Log the loss of the last pass, leave the model as it was."""
-        # Without further passes it is the trainer's own, which Lightning has divided by the batches
-        # of an optimizer step; if nothing were logged, an earlier batch's would appear again.
-        own = outputs["loss"] * trainer.accumulate_grad_batches
-        pl_module.log("train/adversarial_loss", own if self._further is None else self._further)
+        """Log the loss of the last pass and detach from the model."""
+        # With a single pass this is the trainer's loss, which Lightning has divided by the number
+        # of accumulated batches. If nothing were logged, Lightning would repeat an earlier value.
+        loss = self._last_loss
+        if loss is None:
+            loss = outputs["loss"] * trainer.accumulate_grad_batches
+        pl_module.log("train/adversarial_loss", loss)
         self._release(pl_module)
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Leave the model as it was."""
+        """Detach from the model."""
         self._release(pl_module)
 
     def _release(self, module: pl.LightningModule) -> None:
         if isinstance(module, Model):
             module.delta_source = None
-        self._batch = self._further = None
-
-
-def check_positive(**settings: float) -> None:
-    """Refuse settings of a gradient adversary that are not finite numbers over 0."""
-    for name, value in settings.items():
-        if not 0 < value < math.inf:
-            raise InputError(f"must be > 0 and finite, got {value}", key=f"{OWNER}: {name}")
+        self._batch = self._last_loss = None

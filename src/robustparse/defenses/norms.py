@@ -1,7 +1,7 @@
-"""Balls that deltas stay in: a random start (``draw``), ``normalize``, ``project``.
+"""Balls of deltas with operations ``draw`` (a random start), ``normalize`` and ``project``.
 
-A ball holds the deltas whose norm is at most epsilon: the norm of a sentence's whole delta (Miyato
-et al. 2017, section 3) or that of each of its units, words or word pieces. Rows without a unit
+A ball contains the deltas whose norm is at most epsilon. The norm is that of a sentence's whole
+delta (Miyato et al. 2017, section 3) or that of each unit (word or word piece). Rows without a unit
 (ROOT, padding) are zero and stay zero.
 """
 
@@ -19,10 +19,10 @@ Per = Literal["sentence", "token"]
 
 
 class L2Ball:
-    """Euclidean.
+    """The Euclidean ball.
 
     Args:
-        per: what has the norm: the delta of a ``sentence``, or of each ``token``.
+        per: whether the norm is that of a ``sentence``'s delta or of each ``token``'s delta.
     """
 
     def __init__(self, per: Per) -> None:
@@ -31,7 +31,7 @@ class L2Ball:
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
         """Draw uniformly from the ball of epsilon 1, ``(units, dim)``."""
-        # A direction, and a radius whose power of the dimension is uniform.
+        # A uniform direction, and a radius r such that r to the power of the dimension is uniform.
         direction = rng.standard_normal((units, dim))
         if self.per == "sentence":
             norm = np.linalg.norm(direction)
@@ -44,12 +44,8 @@ class L2Ball:
         return float((units * dim if self.per == "sentence" else dim) ** -0.5)
 
     def normalize(self, gradient: Tensor) -> Tensor:
-        """Return the direction of norm 1 along which a linear function grows fastest.
-
-        Args:
-            gradient: ``(batch, units, dim)`` of that function; where it is zero, the result is.
-        """
-        # Multiplying by one over the smallest number, which is infinite, would turn zero into NaN.
+        """Scale a gradient ``(batch, units, dim)`` to norm 1; zeros stay zero."""
+        # Multiplying by the inverse of the smallest number, which is infinite, would give NaN.
         return gradient / self._norm(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
 
     def project(self, delta: Tensor, epsilon: float) -> Tensor:
@@ -62,7 +58,7 @@ class L2Ball:
 
 
 class LinfBall:
-    """The largest absolute value, which is the same ball by sentence and by token; see `L2Ball`."""
+    """The ball of the maximum norm, which is the same by sentence and by token; see `L2Ball`."""
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
         """Draw every number uniformly."""
@@ -88,7 +84,7 @@ def ball(norm: Norm, per: Per) -> Ball:
     """Return the ball of a norm.
 
     Raises:
-        InputError: no norm has that name.
+        InputError: there is no norm of that name.
     """
     check_choice("gradient adversary: norm", norm, get_args(Norm))
     check_choice("gradient adversary: per", per, get_args(Per))

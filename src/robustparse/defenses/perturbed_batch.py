@@ -1,15 +1,15 @@
-"""A training batch as a gradient adversary sees it: deltas of its embeddings, passes over it.
+"""A training batch with deltas on its embeddings, and the passes of a gradient adversary over it.
 
-An adversary yields its training passes one after another. The first is the trainer's own step,
-which asks for its delta while it runs; its one backward pass gives the gradients of parameters and
-delta together. The others go through the trainer's strategy, so that precision, accumulation and
-gradient averaging hold for them too, and add to the same gradients before these are clipped.
-Passes that only look for a delta (``gradient``) run the bare model and reach no parameter's
-gradient, hence no process waits in them for another.
+An adversary yields its training passes one after another. The first pass is the trainer's own step,
+which requests its delta while it runs; one backward pass gives the gradients of parameters and
+delta. The other passes go through the trainer's strategy, so that precision, accumulation and
+gradient averaging apply to them, too; they add to the same gradients before these are clipped.
+Passes that only search for a delta (``gradient``) run the bare model and do not touch the gradients
+of parameters, so that no process waits for another in them.
 
-When the first backward pass ends, its gradients lie on top of those of earlier batches that one
-optimizer step accumulates and, over several processes, are averages already; nothing can be scaled
-afterwards. So the first pass is weighted before its backward pass, through a hook on its loss.
+After the first backward pass, the gradients are already added to those of earlier accumulated
+batches and averaged over processes, so that they can no longer be scaled. The first pass is
+therefore weighted before its backward pass, through a hook on its loss.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,8 +28,8 @@ class TrainingPass(NamedTuple):
 
     Attributes:
         delta: ``(batch, units, dim)``, added to the embeddings.
-        weight: of its loss in the total.
-        ascend: the ascent continues from here, with the gradient towards the delta.
+        weight: the weight of the pass's loss in the total.
+        ascend: whether the gradient at the delta is needed for the next ascent step.
     """
 
     delta: Tensor
@@ -41,13 +41,13 @@ class PerturbedBatch:
     """A batch that a gradient adversary trains on.
 
     Args:
-        trainer: runs the batch.
-        model: reads the batch.
-        batch: other callbacks may append to it in place until the first pass.
-        index: number of the batch in the epoch.
-        epsilon: norm of a delta in this optimizer step.
-        step_size: norm of one ascent step in this optimizer step.
-        same_dropout: draw the first pass's dropout masks in every pass, or fresh ones.
+        trainer: the running trainer.
+        model: the trained model.
+        batch: the batch; until the first pass, other callbacks may append to it in place.
+        index: index of the batch in the epoch.
+        epsilon: maximum norm of a delta in this optimizer step.
+        step_size: norm of an ascent step in this optimizer step.
+        same_dropout: use the first pass's dropout masks in every pass.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PerturbedBatch:
         self._pass: TrainingPass | None = None
         self._passes: Iterator[TrainingPass] = iter(())
 
-    # What a method may ask for
+    # Called by the methods
 
     def zeros(self) -> Tensor:
         """Return the delta of a clean pass, ``(batch, units, dim)``."""
@@ -76,10 +76,11 @@ class PerturbedBatch:
         return self.model.delta_mask(self.batch)
 
     def gradient(self, delta: Tensor) -> Tensor:
-        """Return the gradient of the summed losses towards a delta, ``(batch, units, dim)``.
+        """Return the gradient of the summed losses at a delta, ``(batch, units, dim)``.
 
-        Of a sum, so that a sentence's gradient does not depend on the rest of its batch; under
-        ``16-mixed`` times the scaler's factor, without which half precision would round it to zero.
+        Because of the sum, a sentence's gradient does not depend on the rest of the batch. Under
+        ``16-mixed`` it is multiplied by the scaler's factor, since half precision would otherwise
+        round it to zero.
         """
         delta = delta.detach().requires_grad_()
         self._seed_dropout()
@@ -91,36 +92,36 @@ class PerturbedBatch:
         return gradient * self.mask()
 
     def last_gradient(self) -> Tensor:
-        """Return what the latest training pass left on its delta, scaled as its loss was."""
+        """Return the gradient of the latest training pass at its delta, scaled like its loss."""
         if self._pass is None or self._pass.delta.grad is None:
             raise RuntimeError("the backward pass left no gradient on the delta")
         return self._pass.delta.grad * self.mask()
 
-    # How the passes of a method are run
+    # Called by the callback's hooks
 
     def begin(self, passes: Callable[["PerturbedBatch"], Iterator[TrainingPass]]) -> None:
-        """Have the trainer's own step run the first pass of a method."""
+        """Make the trainer's own step run the first pass of a method."""
         self._passes = passes(self)
         self.model.delta_source = self._delta_of
 
     @property
     def weight(self) -> float:
-        """Of the pass that runs, or ran last."""
+        """The weight of the current or latest pass."""
         return 1.0 if self._pass is None else self._pass.weight
 
     def finish(self) -> Tensor | None:
-        """Run the passes after the first; return the loss of the last one, if there are any."""
+        """Run the passes after the first; return the loss of the last one, or None."""
         loss = None
-        for coming in self._passes:
-            self._pass = _ready(coming)
-            loss = self._accumulate_gradients(coming.weight)
+        for next_pass in self._passes:
+            self._pass = _ready(next_pass)
+            loss = self._accumulate_gradients(next_pass.weight)
         return loss
 
     def _delta_of(self, _: Batch) -> Tensor:
-        """Return the delta of the training pass that the model begins."""
+        """Return the delta of the current training pass."""
         if self._pass is None:
             first = next(self._passes, None)
-            if first is None:  # a StopIteration would end the epoch without a word
+            if first is None:  # a StopIteration would silently end the epoch
                 raise RuntimeError("the adversary yields no training pass")
             self._pass = _ready(first)
         self._seed_dropout()
@@ -130,15 +131,16 @@ class PerturbedBatch:
         loss: Any = self.trainer.strategy.training_step(self.batch, self.index)
         weight = weight / self.trainer.accumulate_grad_batches
         self.trainer.strategy.backward(loss * weight, None)
-        found: Tensor = loss.detach()
-        return found
+        detached: Tensor = loss.detach()
+        return detached
 
     def _seed_dropout(self) -> None:
-        """Back to the start of the step: the model seeds every batch on its own."""
+        """Return to the random state at the start of the step; the model seeds every batch."""
         if self.same_dropout:
             torch.manual_seed(torch.initial_seed())
 
 
-def _ready(coming: TrainingPass) -> TrainingPass:
-    """Return a pass whose delta collects a gradient, if the ascent needs it."""
-    return coming._replace(delta=coming.delta.detach().requires_grad_(coming.ascend))
+def _ready(training_pass: TrainingPass) -> TrainingPass:
+    """Make the delta of a pass collect a gradient if the ascent needs it."""
+    delta = training_pass.delta.detach().requires_grad_(training_pass.ascend)
+    return training_pass._replace(delta=delta)

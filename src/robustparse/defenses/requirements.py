@@ -1,33 +1,51 @@
-"""What a defense needs of the run it is part of, checked before anything takes time."""
+"""Checks that the model, data and callbacks of a run fit a defense, made before training starts."""
 
 import logging
 from collections.abc import Sequence
 from typing import TypeVar
 
+import numpy as np
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.attacks.attack import Attack
-from robustparse.data.datamodule import DataModule
+from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.errors import InputError
+from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.types import Example
 
 C = TypeVar("C", bound=pl.Callback)
 
-warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every process
+warn = rank_zero_only(logging.getLogger(__name__).warning)  # in the first process only
 
 
 def model_of(module: pl.LightningModule, owner: str) -> Model:
-    """Return the module that is trained; refuse any but our models, in the owner's name."""
+    """Return the trained module; reject modules that are not models of robustparse."""
     if not isinstance(module, Model):
         name = type(module).__name__
         raise InputError(f"must be a robustparse model, got {name}", key=f"{owner}: model")
     return module
 
 
+def check_decisions(model: Model, owner: str) -> None:
+    """Reject a model that does not tell the distributions of its decisions.
+
+    Raises:
+        InputError: names the model.
+    """
+    if type(model).decisions is Model.decisions:
+        raise InputError(
+            f"{type(model).__name__} does not tell the distributions of its decisions, so that no "
+            "agreement can be measured",
+            key=f"{owner}: model",
+            expected="a model that defines the method decisions",
+            remedy="define it, or choose a defense without agreement",
+        )
+
+
 def data_of(trainer: pl.Trainer, owner: str) -> DataModule:
-    """Return the data module that is trained on; refuse any but ours."""
+    """Return the trainer's data module; reject data modules of other libraries."""
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, DataModule):
         name = type(data).__name__
@@ -35,13 +53,55 @@ def data_of(trainer: pl.Trainer, owner: str) -> DataModule:
     return data
 
 
+def development_sample(
+    trainer: pl.Trainer, model: Model, count: int, seed: int, owner: str, policy: PunctuationPolicy
+) -> tuple[list[Example], str]:
+    """Draw sentences of the development data, and check that the model can read them.
+
+    Args:
+        trainer: the running trainer.
+        model: the trained model.
+        count: the number of sentences.
+        seed: the seed of the draw.
+        owner: who needs them, for messages.
+        policy: which punctuation is left out of the scores.
+
+    Returns:
+        The sentences in the order of the data, and the name of their file.
+
+    Raises:
+        InputError: the data are of another library, or a sentence cannot be read. Without a
+            validation loop, nothing else checks these sentences.
+    """
+    data = data_of(trainer, owner)
+    examples, path = data.examples("dev"), data.path("dev") or SAMPLE
+    order = np.random.Generator(np.random.Philox(seed)).permutation(len(examples))
+    sample = [examples[index] for index in sorted(order[:count])]
+    model.check_readable(sample, path, policy)
+    return sample, str(path)
+
+
+def check_only_one(trainer: pl.Trainer, kind: type[pl.Callback], owner: str, remedy: str) -> None:
+    """Check that the trainer has one callback of a class, since two would log the same names.
+
+    Raises:
+        InputError: it has several.
+    """
+    if (count := len(callbacks_of(trainer, kind))) > 1:
+        raise InputError(
+            f"has {count} {owner}s, whose values have the same names",
+            key="trainer.callbacks",
+            remedy=f"keep one of them{remedy}",
+        )
+
+
 def callbacks_of(trainer: pl.Trainer, kind: type[C]) -> list[C]:
-    """Return the trainer's callbacks of one kind, in their order."""
+    """Return the trainer's callbacks of one class, in order."""
     callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
-    return [one for one in callbacks if isinstance(one, kind)]
+    return [callback for callback in callbacks if isinstance(callback, kind)]
 
 
 def warn_unmatched(examples: Sequence[Example], attack: Attack) -> None:
-    """Warn of what an attack goes by and the sentences do not have."""
+    """Log an attack's warnings about the sentences."""
     for warning in attack.warnings(examples):
         warn(warning)

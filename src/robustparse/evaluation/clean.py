@@ -14,19 +14,19 @@ from robustparse.errors import check_least
 from robustparse.files import written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.victim import ModelVictim
-from robustparse.tasks.task import MOST_LISTED, Task
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction
 
 
 class AnsweringVictim(Victim, Protocol):
-    """A victim that says what it answers and what it can read: `ModelVictim`, or a black box."""
+    """A victim with a task and a check of its input: `ModelVictim`, or a black box."""
 
     @property
     def task(self) -> Task:
-        """The kind of its answers."""
+        """The task of its answers."""
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that it cannot read.
+        """Reject sentences that it cannot read.
 
         Raises:
             InputError: names the first such sentence, counted from 1.
@@ -37,9 +37,8 @@ class AnsweringVictim(Victim, Protocol):
         examples: Sequence[Example],
         path: str | Path,
         punctuation: PunctuationPolicy = "none",
-        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """Yield what scores on a file suffer from; see `Task.warnings`."""
+        """Yield warnings about the scores on a file; see `Files.warnings`."""
 
 
 def scores_of(
@@ -48,40 +47,40 @@ def scores_of(
     examples: Sequence[Example],
     punctuation: PunctuationPolicy,
 ) -> dict[str, float | None]:
-    """Compute all scores of predictions that are there or come as they are asked for.
+    """Compute all scores of predictions.
 
     Args:
-        task: of the victim.
-        predictions: for the examples, in any order.
+        task: the task of the victim.
+        predictions: predictions for the examples, in any order; they may be computed lazily.
         examples: sentences with gold answers and distinct ids.
-        punctuation: which words count; ``unicode`` looks at the forms of these sentences.
+        punctuation: which punctuation is left out; ``unicode`` depends on these sentences' words.
 
     Returns:
-        `Task.scores` and `Task.further_scores` in percent; None where nothing was counted.
+        `Scores.names` and `Scores.further` in percent; None if nothing was counted.
 
     Raises:
-        InputError: see `Task.counted`; raised before any prediction is asked for.
+        InputError: see `Scores.counted`; raised before the first prediction.
     """
-    by_id = {each.id: (each, task.counted(each.sentence, punctuation)) for each in examples}
+    by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
     sums: Counter[str] = Counter()
     for prediction in predictions:
-        sums.update(task.correct(prediction.answer, *by_id[prediction.id]))
-    scores = task.score(sums)
-    return {name: scores.get(name) for name in (*task.scores, *task.further_scores)}
+        sums.update(task.scores.correct(prediction.answer, *by_id[prediction.id]))
+    scores = task.scores.score(sums)
+    return {name: scores.get(name) for name in (*task.scores.names, *task.scores.further)}
 
 
 def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
-    """Return the losses of gold answers; None where the victim is not one model.
+    """Return the losses of gold answers; None if the victim is not a single model.
 
     Raises:
-        InputError: a gold answer is none that the model could have learnt.
+        InputError: the model cannot give a gold answer, for example an unknown label.
     """
     model = one_model(victim)
     return None if model is None else list(map(float, model.losses(examples)))
 
 
 def one_model(victim: AnsweringVictim) -> ModelVictim | None:
-    """Return the victim if it is one model, which has losses."""
+    """Return the victim if it is a single model, which has losses."""
     return victim if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
 
 
@@ -91,7 +90,7 @@ def write_answers(
     """Write examples with their predicted answers in the format of a file."""
     answers = {each.id: each.answer for each in predictions}
     with written(path) as file:
-        file.writelines(task.file((each, None, answers[each.id]) for each in examples))
+        file.writelines(task.files.write_all((each, None, answers[each.id]) for each in examples))
 
 
 def predictions(
@@ -100,13 +99,13 @@ def predictions(
     batch_words: int | None = None,
     checked: bool = True,
 ) -> Iterator[Prediction]:
-    """Yield the answer for each example, shortest first; the victim is left as it was found.
+    """Yield the answer for each example, shortest first.
 
     Args:
-        victim: answers.
+        victim: the victim; its training mode does not change.
         examples: sentences with distinct ids.
-        batch_words: padded words of a forward pass; None leaves them to the victim.
-        checked: refuse sentences that the victim cannot read.
+        batch_words: padded words of a forward pass; by default the victim's.
+        checked: reject sentences that the victim cannot read.
 
     Raises:
         InputError: the victim cannot read the examples.
@@ -117,10 +116,11 @@ def predictions(
     if batch_words is None:
         batch_words = victim.batch_words
     data = EncodedCorpus.of(examples, victim.intern, victim.intern_marks, {})
-    with victim.evaluating():
-        for batch in EvaluationLoader(data, batch_words):
-            parts = (batch.words, batch.marks, batch.lengths)
-            found = victim.predict(*(part.numpy().astype(np.int32) for part in parts))
-            answers = victim.answers(found, batch.lengths.tolist())
-            for id_, answer in zip(batch.ids.tolist(), answers, strict=True):
-                yield Prediction(id_, answer)
+    for batch in EvaluationLoader(data, batch_words):
+        columns = (batch.words, batch.marks, batch.lengths)
+        # Between batches the consumer finds gradients and modes as it left them.
+        with victim.evaluating():
+            predicted = victim.predict(*(column.numpy().astype(np.int32) for column in columns))
+            answers = victim.answers(predicted, batch.lengths.tolist())
+        for id_, answer in zip(batch.ids.tolist(), answers, strict=True):
+            yield Prediction(id_, answer)

@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
-from robustparse.evaluation.lines import EXAMPLES, SCORES, SUMMARY, each_line, read_summary
+from robustparse.evaluation.records import (
+    EXAMPLES,
+    SCORES,
+    SUMMARY,
+    WHEN,
+    ExampleRecord,
+    When,
+    read_finished,
+    read_scores,
+)
 from robustparse.evaluation.rows import ANSWERS, read_rows, right_parts
 from robustparse.evaluation.significance import (
     AttackedCounts,
@@ -20,9 +29,9 @@ from robustparse.evaluation.significance import (
     paired_bootstrap,
     paired_permutation,
 )
-from robustparse.evaluation.tally import WHEN
-from robustparse.files import as_written, read_json
-from robustparse.tasks.task import Task, named
+from robustparse.files import as_written
+from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
 
 MEASURES = ("clean", "attacked", "lost", "fooled")
 """Score before and after the attack, points lost to it, and percentage of fooled sentences."""
@@ -76,13 +85,15 @@ def compare_counts(
     Raises:
         ValueError: the systems of a pair were not scored on the same sentences.
     """
-    found = [
+    differences = [
         (points, paired_permutation(*of_sentences, seed=0))
-        for first, other in pairs
-        for points, of_sentences in _differences(first, other)
+        for first, second in pairs
+        for points, of_sentences in _differences(first, second)
     ]
-    adjusted = holm([p for _, p in found])
-    tested = [Tested(*one, value) for one, value in zip(found, adjusted, strict=True)]
+    adjusted = holm([p for _, p in differences])
+    tested = [
+        Tested(*difference, value) for difference, value in zip(differences, adjusted, strict=True)
+    ]
     size = len(MEASURES)
     rows = [tested[start : start + size] for start in range(0, len(tested), size)]
     return [dict(zip(MEASURES, row, strict=True)) for row in rows]
@@ -93,8 +104,8 @@ def _differences(
 ) -> list[tuple[Interval, tuple[Sequence[int], Sequence[int]]]]:
     """Return the difference in each of `MEASURES`, and both systems' values per sentence."""
     lost = tuple(
-        [clean - attacked for clean, attacked in zip(one.clean, one.attacked, strict=True)]
-        for one in (first, other)
+        [clean - attacked for clean, attacked in zip(counts.clean, counts.attacked, strict=True)]
+        for counts in (first, other)
     )
     clean, fooled = (first.clean, other.clean), (first.fooled(), other.fooled())
     ones = [1] * len(first.counted)
@@ -107,13 +118,22 @@ def _differences(
 
 
 @dataclass(frozen=True)
-class _Counts:
-    """Texts and gold answer, counted parts, and right parts by (when, sum) of each sentence."""
+class SentenceCounts:
+    """The sentences of an attack with their counts.
+
+    Args:
+        task: the task of the answers.
+        records: the lines of ``examples.jsonl``.
+        sentences: their texts and gold answers.
+        counted: counted units of each sentence.
+        right: correct units of each sentence by (when, sum).
+    """
 
     task: Task
+    records: list[ExampleRecord]
     sentences: list[Any]
     counted: list[int]
-    right: dict[tuple[str, str], list[int]]
+    right: dict[tuple[When, str], list[int]]
 
     def of(self, part: str) -> AttackedCounts:
         """Return the counts behind one score."""
@@ -128,30 +148,32 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
             differ), or of `evaluate` on the same sentences with the same operations.
 
     Raises:
-        InputError: there is only one folder, a folder is malformed or has other sentences, or the
-            folders come from both attacks and `evaluate`.
+        InputError: there is only one folder, a folder is missing, malformed or has other sentences,
+            or the folders come from both attacks and `evaluate`.
     """
     if len(folders) < 2:
         given = f"{len(folders)} folder" if folders else "no folder"
         raise InputError(given, key="--compare", expected="two or more folders")
+    if missing := [folder for folder in folders if not Path(folder).is_dir()]:
+        raise InputError("no such folder", path=missing[0], key="--compare")
     scored = [folder for folder in folders if is_evaluated(folder)]
     if len(scored) == len(folders):
         return _compare_evaluated(folders)
     if scored:
         other = next(folder for folder in folders if folder not in scored)
-        found = f"was written by evaluate, but {other} was not"
+        message = f"was written by evaluate, but {other} was not"
         expected = "only folders of attacks, or only folders of evaluate"
-        raise InputError(found, path=scored[0], key="--compare", expected=expected)
-    systems = [_counts(folder) for folder in folders]
-    _check(systems, folders)
+        raise InputError(message, path=scored[0], key="--compare", expected=expected)
+    systems = [read_counts(folder) for folder in folders]
+    check_same_sentences(systems, folders)
     first, *others = systems
-    scores = [*zip(first.task.scores, first.task.sums, strict=True)]
-    rows = [(place, *score) for place in range(len(others)) for score in scores]
-    tested = compare_counts([(first.of(part), others[place].of(part)) for place, _, part in rows])
+    scores = [*zip(first.task.scores.names, first.task.scores.sums, strict=True)]
+    rows = [(index, *score) for index in range(len(others)) for score in scores]
+    tested = compare_counts([(first.of(part), others[index].of(part)) for index, _, part in rows])
     return [
-        Difference(place, measure, score, _percent(first.of(part), measure), one)
-        for (place, score, part), found in zip(rows, tested, strict=True)
-        for measure, one in found.items()
+        Difference(index, measure, score, _percent(first.of(part), measure), difference)
+        for (index, score, part), measures in zip(rows, tested, strict=True)
+        for measure, difference in measures.items()
     ]
 
 
@@ -169,18 +191,23 @@ def _difference(scores: Any) -> Any:
     return scores[1] - scores[0]
 
 
-def _counts(folder: Path) -> _Counts:
-    summary = read_summary(folder)
-    with as_written(folder, "attack"):
+def read_counts(folder: Path) -> SentenceCounts:
+    """Read the counts of a finished attack.
+
+    Raises:
+        InputError: a file is missing or damaged, or nothing was counted.
+    """
+    summary, records = read_finished(folder)
+    with as_written(folder / SUMMARY, "attack"):
         task = named(summary["task"])
-    keys = [(when, part) for when in WHEN for part in task.sums]
-    counts = _Counts(task, [], [], {key: [] for key in keys})
-    for line in each_line(folder / EXAMPLES):
-        with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
-            counts.sentences.append((line["tokens"], line.get("context"), line["gold"]))
-            counts.counted.append(operator.index(line["counted"]))
+    keys = [(when, part) for when in WHEN for part in task.scores.sums]
+    counts = SentenceCounts(task, records, [], [], {key: [] for key in keys})
+    for record in records:
+        with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
+            counts.sentences.append((record["tokens"], record.get("context"), record["gold"]))
+            counts.counted.append(record["counted"])
             for when, part in keys:
-                right = operator.index(line[when][part])
+                right = operator.index(record[when][part])
                 if not 0 <= right <= counts.counted[-1]:
                     raise ValueError(f"{right} right parts of {counts.counted[-1]}")
                 counts.right[when, part].append(right)
@@ -197,19 +224,20 @@ def is_evaluated(folder: Path) -> bool:
 def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
     systems = [_evaluated(folder) for folder in folders]
     task, first = systems[0]
-    scores = [*zip(task.scores, task.sums, strict=True)]
+    scores = [*zip(task.scores.names, task.scores.sums, strict=True)]
     rows = []
     for system, (other, folder) in enumerate(zip(systems[1:], folders[1:], strict=True)):
         if other[0].name != task.name or other[1].keys() != first.keys():
-            found = f"has the scores {', '.join(other[1])} of the task {other[0].name}"
+            problem = f"has the scores {', '.join(other[1])} of the task {other[0].name}"
             expected = f"{', '.join(first)} of the task {task.name}, as {folders[0]} has"
-            raise InputError(found, path=folder, key="--compare", expected=expected)
+            raise InputError(problem, path=folder, key="--compare", expected=expected)
         for measure, counts in first.items():
-            if not counts.same_sentences(other[1][measure]):
-                found = f"{measure!r}: other sentences, gold answers or punctuation"
+            same = other[1][measure]
+            if counts.sentences != same.sentences or counts.counted != same.counted:
+                problem = f"{measure!r}: other sentences, gold answers or punctuation"
                 remedy = "evaluate the same data, with the same --seed and settings"
                 expected = f"those of {folders[0]}"
-                raise InputError(found, path=folder, expected=expected, remedy=remedy)
+                raise InputError(problem, path=folder, expected=expected, remedy=remedy)
             rows += [(system, measure, *score) for score in scores]
     tested, percents = [], []
     for system, measure, _, part in rows:
@@ -229,21 +257,16 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
 
 @dataclass(frozen=True)
 class _RowCounts:
-    """Texts and gold answer, counted parts, and right parts by sum of each row of an operation."""
+    """Texts with gold answers, counted and correct units of each row of an operation."""
 
     sentences: list[Any]
     counted: list[int]
     right: dict[str, list[int]]
 
-    def same_sentences(self, other: "_RowCounts") -> bool:
-        return self.sentences == other.sentences and self.counted == other.counted
-
 
 def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
     """Read the rows of a folder of `evaluate`: those of `CLEAN` and of each operation."""
-    remedy = "give a folder that `robustparse evaluate --out` wrote, or run it again"
-    with as_written(folder / SCORES, "evaluate"):
-        task = named(read_json(folder / SCORES, dict, remedy)["task"])
+    task = read_scores(folder).task
     if not (folder / ANSWERS).exists():
         missing = f"no {ANSWERS}, which holds the answer to each row"
         raise InputError(missing, path=folder, remedy="run evaluate again with the same --out")
@@ -251,7 +274,9 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
     for path, line, row in read_rows(folder):
         parts = right_parts(task, row, path, line)
         measure = str(row.get("operation", CLEAN))
-        counts = measures.setdefault(measure, _RowCounts([], [], {name: [] for name in task.sums}))
+        counts = measures.setdefault(
+            measure, _RowCounts([], [], {name: [] for name in task.scores.sums})
+        )
         with as_written(path, "evaluate", line=line):
             original = row["original"]["tokens"] if "operation" in row else None
             texts = (original, row["tokens"], row.get("context"))
@@ -265,11 +290,15 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
     return task, measures
 
 
-def _check(systems: Sequence[_Counts], folders: Sequence[Path]) -> None:
-    """Check that all systems were attacked on the sentences of the first one."""
+def check_same_sentences(systems: Sequence[SentenceCounts], folders: Sequence[Path]) -> None:
+    """Check that all systems were attacked on the sentences of the first one.
+
+    Raises:
+        InputError: names the first folder with other sentences.
+    """
     first = systems[0]
     for system, folder in zip(systems[1:], folders[1:], strict=True):
         same = system.sentences == first.sentences and system.counted == first.counted
         if system.task.name != first.task.name or not same:
-            found = "an attack on other sentences, or with other gold answers or punctuation"
-            raise InputError(found, path=folder, expected=f"the sentences of {folders[0]}")
+            problem = "an attack on other sentences, or with other gold answers or punctuation"
+            raise InputError(problem, path=folder, expected=f"the sentences of {folders[0]}")

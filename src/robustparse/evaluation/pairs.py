@@ -1,8 +1,7 @@
-"""Scores on perturbed texts made beforehand: the measures of Huang et al. (2021), section 4.
+"""Scores on perturbed texts from files: the measures of Huang et al. (2021), section 4.
 
 A file has a row for each perturbed text, ``perturbed TAB original TAB answer``, or columns of these
-names, and is called after the operation that made it. Of the rows S of a file, with f the victim's
-answer:
+names; its name is that of the operation. For the rows S of a file and the victim's answers f:
 
 - standard accuracy: f(original) is right, in percent of S;
 - perturbation accuracy: f(perturbed) is right, in percent of S;
@@ -26,9 +25,12 @@ from robustparse.data.tables import ENDINGS, read_table
 from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim, gold_losses, one_model, predictions
 from robustparse.evaluation.rows import PerturbedAnswers
+from robustparse.files import plain_name
 from robustparse.metrics import percent
 from robustparse.models.base import Model
-from robustparse.tasks.task import PAIR_COLUMNS, Task
+from robustparse.tasks.registry import pairs_of
+from robustparse.tasks.task import Task, WritesPairs
+from robustparse.tasks.text import PAIR_COLUMNS
 from robustparse.types import Example, Sentence
 
 Words = tuple[str, ...]
@@ -46,17 +48,17 @@ class PairScores:
     """The measures of a file's rows, in percent; None where no row counts.
 
     Args:
-        rows: how many there are.
+        rows: the number of rows.
         standard_accuracy, perturbation_accuracy, robust_accuracy, blackbox_success_rate: see the
             module; the last is None for victims without a loss.
         changed: perturbation accuracy of the rows whose two texts differ.
-        answerable: perturbation accuracy of the rows that hold every word of the original which the
-            answer needs (`Task.needed`), such as the slots of a logical form.
-        deduplicated: perturbation accuracy of different rows.
-        attainable: the rows that are `answerable` and whose original is answered rightly: the
-            perturbation accuracy of a victim that loses nothing but what a text no longer says.
-        unknown_words: those of perturbed texts that the victim has no vector of their own for, in
-            percent of all; None where no word has one.
+        answerable: perturbation accuracy of the rows whose perturbed text still holds the words
+            that the answer needs (`Files.needed`), such as the slots of a logical form.
+        deduplicated: perturbation accuracy without repeated rows.
+        attainable: the percentage of rows that are `answerable` and whose original is answered
+            correctly: the highest accuracy that the victim could keep.
+        unknown_words: the percentage of words in perturbed texts without a vector in the victim;
+            None if the victim has no word vectors.
     """
 
     rows: int
@@ -74,35 +76,40 @@ class PairScores:
 def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[PerturbedPair]]:
     """Read every table of a folder, by the names of the operations.
 
-    The summaries that ``augment`` writes next to them are left out.
+    Summaries that ``augment`` wrote next to them are ignored.
 
     Raises:
-        InputError: there is none, or names the file and the line of what is no row.
+        InputError: there is no table, or a row is malformed; the error names the line.
     """
-    folder = Path(folder)
-    expected = "a folder with a file OPERATION.tsv for each operation"
+    files, folder = pairs_of(task), Path(folder)
+    expected = "a folder with a file OPERATION.tsv (or .csv, .jsonl and so on) for each operation"
     if not folder.is_dir():
-        raise InputError("no such folder", path=folder, expected=expected)
-    paths = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in ENDINGS]
-    paths = [path for path in paths if not _is_summary(path)]
-    if not paths:
-        raise InputError("holds no .tsv file", path=folder, expected=expected)
+        problem = "a file" if folder.exists() else "no such folder"
+        raise InputError(problem, path=folder, expected=expected)
+    tables = _tables(folder)
+    if not tables:
+        raise InputError("holds no table", path=folder, expected=expected)
     pairs: dict[str, list[PerturbedPair]] = {}
-    for path in paths:
-        if path.stem in pairs:
-            found = f"two files of the operation {path.stem}"
-            raise InputError(found, path=path, expected="one for each operation")
-        pairs[path.stem] = _read(path, task)
+    for name, path in tables:
+        if name in pairs:
+            problem = f"two files of the operation {name}"
+            raise InputError(problem, path=path, expected="one for each operation")
+        pairs[name] = _read(path, files)
     return pairs
 
 
-def _is_summary(path: Path) -> bool:
-    others = (path.with_suffix(ending) for ending in ENDINGS if ending != ".json")
-    beside = path.suffix == ".json" and any(other.exists() for other in others)
-    return beside or path.name.endswith(".summary.json")
+def _tables(folder: Path) -> list[tuple[str, Path]]:
+    """Return operation and path of each table of a folder, compressed or not, but of no summary."""
+    paths = [path for path in sorted(folder.iterdir()) if not path.name.endswith(".summary.json")]
+    unpacked = [(Path(plain_name(path)), path) for path in paths]
+    return [(name.stem, path) for name, path in unpacked if name.suffix.lower() in ENDINGS]
 
 
-def _read(path: Path, task: Task) -> list[PerturbedPair]:
+def _path_of(folder: str | Path, operation: str) -> Path:
+    return dict(_tables(Path(folder)))[operation]
+
+
+def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
     table = read_table(path)
     first = [str(cell) for cell in table.rows[0][1].values()]
     named = table.named or {*PAIR_COLUMNS} <= {*first}
@@ -118,11 +125,11 @@ def _read(path: Path, task: Task) -> list[PerturbedPair]:
             what = "a premise, " if width == 4 else ""
             expected = f"{what}a perturbed text, its original and the answer, separated by tabs"
             row = "\t".join(map(str, values.values()))
-            found = f"{len(cells)} columns in {row[:60]!r}"
-            raise InputError(found, path=path, line=line, expected=expected)
+            problem = f"{len(cells)} columns in {row[:60]!r}"
+            raise InputError(problem, path=path, line=line, expected=expected)
         *texts, answer = map(label_text, cells)
         with located(path, line):
-            gold = task.gold(answer)
+            gold = files.answer(answer)
         context = tuple(texts[0].split()) if len(texts) == 3 else ()
         both = (Sentence(tuple(one.split()), context=context) for one in texts[-2:])
         pairs.append(PerturbedPair(*(Example(index, text, gold) for text in both)))
@@ -135,10 +142,10 @@ def check_originals(
     folder: str | Path,
     examples: Sequence[Example],
 ) -> None:
-    """Refuse rows whose originals are not among the examples, or have other answers there.
+    """Check that the originals of all rows are among the examples, with the same gold answers.
 
     Raises:
-        InputError: names the file and the line of the first such row.
+        InputError: they are not; the error names the file and the line of the first such row.
     """
     known: dict[tuple[Words, Words], list[Any]] = {}
     for example in examples:
@@ -147,30 +154,31 @@ def check_originals(
         for row in rows:
             text, gold = " ".join(row.original.sentence.words), row.original.gold
             answers = known.get(_text(row.original), [])
-            found, expected = f"the original {text!r:.80} is not in the data", None
+            problem, expected = f"the original {text!r:.80} is not in the data", None
             if answers:
-                found = f"the answer {str(gold)!r:.80} to {text!r:.80}"
+                problem = f"the answer {str(gold)!r:.80} to {text!r:.80}"
                 expected = f"that of the data, {str(answers[0])!r:.80}"
-            if all(task.difference(gold, answer) for answer in answers):  # or there is none
+            if all(task.answers.difference(gold, answer) for answer in answers):  # or there is none
                 raise InputError(
-                    found,
-                    path=Path(folder) / f"{name}.tsv",
+                    problem,
+                    path=_path_of(folder, name),
                     line=row.original.line,
                     expected=expected,
-                    remedy="score the split that the texts were made of, without --limit",
+                    remedy="score the split that the texts were made from, without --limit",
                 )
 
 
 class PairOutcome(NamedTuple):
-    """What a victim makes of a pair.
+    """A victim's answers to a pair of texts.
 
     Attributes:
         pair: the texts.
-        answers: to the original, and to the perturbed text.
-        losses: of the gold answer to both; None for victims without a loss.
-        before, after: whether each answer is right.
-        answerable: whether the perturbed text holds what the answer needs.
-        unknown: how many words of the perturbed text the victim has no vector of their own for.
+        answers: the answers to the original and the perturbed text.
+        losses: the losses of the gold answer; None for victims without a loss.
+        before: whether the answer to the original is right.
+        after: whether the answer to the perturbed text is right.
+        answerable: whether the perturbed text holds the words that the answer needs.
+        unknown: how many words of the perturbed text have no vector in the victim.
     """
 
     pair: PerturbedPair
@@ -196,7 +204,7 @@ def pair_outcomes(
     numbered = [
         Example(id_, each.sentence, each.gold) for id_, each in enumerate(different.values())
     ]
-    # Nobody wrote these texts: one over an encoder's limit is read in windows, as under attack.
+    # A text over the encoder's limit is read in windows instead of raising an error.
     answers = {each.id: each.answer for each in predictions(victim, numbered, checked=False)}
     losses = gold_losses(victim, numbered)
     rows_of = dict(zip(different, range(len(numbered)), strict=True))
@@ -207,7 +215,7 @@ def pair_outcomes(
         both = answers[before], answers[after]
         grown = None if losses is None else (losses[before], losses[after])
         words = _words(pair.perturbed)
-        held = victim.task.needed(pair.original) <= set(words)
+        held = victim.task.files.needed(pair.original) <= set(words)
         known = victim.embedded(words) if isinstance(victim, LexicalVictim) else None
         unknown = None if known is None else len(words) - int(known.sum())
         return PairOutcome(pair, both, grown, right[before], right[after], held, unknown)
@@ -218,11 +226,11 @@ def pair_outcomes(
 def pair_scores(
     outcomes: Mapping[str, Sequence[PairOutcome]],
 ) -> tuple[dict[str, PairScores], float]:
-    """Compute the measures of each file, and as ``micro`` and ``macro`` those of all.
+    """Compute the measures of each file, and their averages ``micro`` and ``macro``.
 
     Returns:
-        The measures, and the percentage of originals all of whose perturbed texts are answered
-        rightly.
+        The measures, and the percentage of originals whose perturbed texts are all answered
+        correctly.
     """
     scores = {name: _scores(rows) for name, rows in outcomes.items()}
     micro = _scores([row for rows in outcomes.values() for row in rows])
@@ -237,16 +245,16 @@ def pair_scores(
 def checked_pairs(
     victim: AnsweringVictim, folder: str | Path, examples: Sequence[Example]
 ) -> dict[str, list[PerturbedPair]]:
-    """Read a folder of perturbed texts that a victim is to answer.
+    """Read a folder of perturbed texts and check it for a victim.
 
     Args:
-        victim: answers all texts.
+        victim: the victim.
         folder: see `read_perturbed_pairs`.
         examples: the originals.
 
     Raises:
-        InputError: see `read_perturbed_pairs` and `check_originals`; or a row's answer is none that
-            the model could have learnt, so that it has no loss.
+        InputError: see `read_perturbed_pairs` and `check_originals`; or the model cannot give the
+            answer of a row, so that there is no loss.
     """
     pairs = read_perturbed_pairs(folder, victim.task)
     check_originals(victim.task, pairs, folder, examples)
@@ -256,7 +264,7 @@ def checked_pairs(
 
 
 def pairs_report(outcomes: Mapping[str, Sequence[PairOutcome]]) -> dict[str, Any]:
-    """Return what ``scores.json`` says of a folder of perturbed texts."""
+    """Return the keys of ``scores.json`` about perturbed texts."""
     scores, worst = pair_scores(outcomes)
     rows = {name: asdict(one) for name, one in scores.items()}
     return {"perturbed_files": rows, "worst_case": worst}
@@ -274,14 +282,14 @@ def _check_answers(
     model: Model, pairs: Mapping[str, Sequence[PerturbedPair]], folder: str | Path
 ) -> None:
     for name, rows in pairs.items():
-        with located(Path(folder) / f"{name}.tsv"):
-            model.gold_columns([row.perturbed for row in rows], "none")
+        with located(_path_of(folder, name)):
+            model.codec.encode([row.perturbed for row in rows], "none")
 
 
 def _right(task: Task, answer: object, example: Example) -> bool:
-    counted = task.counted(example.sentence, "none")
-    sums = task.correct(answer, example, counted)
-    return all(sums[name] == sums["counted"] for name in task.sums)
+    counted = task.scores.counted(example.sentence, "none")
+    sums = task.scores.correct(answer, example, counted)
+    return all(sums[name] == sums["counted"] for name in task.scores.sums)
 
 
 def _scores(rows: Sequence[PairOutcome]) -> PairScores:
@@ -315,14 +323,14 @@ def _unknown_words(rows: Sequence[PairOutcome]) -> float | None:
 
 
 def _mean(scores: Sequence[PairScores]) -> PairScores:
-    """Return the means over files; those without a value are left out."""
+    """Return the means over files; files without a value are left out."""
 
     def mean(name: str) -> float | None:
-        known = [value for one in scores if (value := getattr(one, name)) is not None]
+        known = [value for score in scores if (value := getattr(score, name)) is not None]
         return float(np.mean(known)) if known else None
 
     names = [field.name for field in fields(PairScores) if field.name != "rows"]
-    return PairScores(sum(one.rows for one in scores), *map(mean, names))
+    return PairScores(sum(score.rows for score in scores), *map(mean, names))
 
 
 def _share(marked: np.ndarray) -> float | None:
@@ -330,7 +338,7 @@ def _share(marked: np.ndarray) -> float | None:
 
 
 def _text(example: Example) -> tuple[Words, Words]:
-    """Return what a text is told from others by: its context and its words."""
+    """Return the context and the words, which identify a text."""
     return example.sentence.context, example.sentence.words
 
 

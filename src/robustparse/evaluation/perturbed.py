@@ -18,10 +18,9 @@ class Copy(NamedTuple):
     """A perturbed copy of an example.
 
     Attributes:
-        example: with the id of its original, and its gold answer as far as `Task.project` carries
-            it over.
-        text: the words that an operation made of the original's `Task.surface`.
-        affected: how many words of the original it affected.
+        example: the copy, with its original's id and the gold answer that `Files.project` returns.
+        text: the reworded surface text (`Files.surface`).
+        affected: how many words of the original are affected.
         operation: the name of the operation.
     """
 
@@ -38,50 +37,50 @@ def perturbed(
     seed: int,
     tries: int = 1,
 ) -> Iterator[Copy]:
-    """Yield the copies that one of the operations changed.
-
-    Where `Task.project` carries no gold answer over, there is no copy.
+    """Yield changed copies of examples whose gold answer `Files.project` can carry over.
 
     Args:
-        task: of the gold answers.
-        operations: of which one is drawn for each example, see `draw_rewordings`.
+        task: the task of the gold answers.
+        operations: one of them is drawn for each example, see `draw_rewordings`.
         examples: the originals.
-        seed: with an example's id, of all that is drawn.
-        tries: how often an example is drawn for until there is a copy of it.
+        seed: all random choices follow from it and an example's id.
+        tries: how often operations are drawn for an example until there is a copy.
 
     Raises:
-        InputError: an operation of the user's gives what is no rewording.
+        InputError: a custom operation returned an invalid rewording.
     """
     copies: dict[int, Copy] = {}
-    left = list(examples)
+    remaining = list(examples)
     for turn in range(tries):
-        surfaces = [replace(each, sentence=task.surface(each)) for each in left]
+        surfaces = [replace(each, sentence=task.files.surface(each)) for each in remaining]
         drawn = draw_rewordings(operations, surfaces, mixed_seed(seed, turn) if turn else seed)
-        for example, surface, (rewording, operation) in zip(left, surfaces, drawn, strict=True):
+        for example, surface, (rewording, operation) in zip(
+            remaining, surfaces, drawn, strict=True
+        ):
             words = surface.sentence.words
-            copy = None if rewording.words == words else task.project(example, *rewording)
+            copy = None if rewording.words == words else task.files.project(example, *rewording)
             if copy is not None:
                 affected = rewording.affected(words)
                 copies[example.id] = Copy(copy, rewording.words, affected, operation.name)
-        left = [example for example in left if example.id not in copies]
+        remaining = [example for example in remaining if example.id not in copies]
     for example in examples:
         if example.id in copies:
             yield copies[example.id]
 
 
 def idle(changed: Mapping[str, int], total: int) -> Iterator[str]:
-    """Warn of operations that change less than a tenth of the sentences that they should.
+    """Yield warnings about operations that change less than a tenth of their sentences.
 
     Args:
-        changed: for the name of each operation how many sentences it changed.
-        total: the sentences, of which each operation should change as many.
+        changed: how many sentences each operation changed, by its name.
+        total: the number of sentences, which the operations share equally.
     """
     share = total / max(1, len(changed))
     for name, count in changed.items():
         if count < share / 10:
             yield (
-                f"{name} changes {count} of {share:.0f} sentences, less than a tenth: either they "
-                "have no gold answer afterwards, or there is little in them that it can change"
+                f"{name} changes {count} of {share:.0f} sentences, less than a tenth: either their "
+                "gold answers do not survive, or it applies to few words"
             )
 
 
@@ -92,11 +91,11 @@ class Perturbed(NamedTuple):
     """A victim's answers to examples under one operation.
 
     Attributes:
-        operation: its name.
-        copies: the examples that it changed.
-        examples: all, the copies in place of their originals.
-        predictions: the answers to them.
-        affected: how many words of the originals it affected.
+        operation: the name of the operation.
+        copies: the changed examples.
+        examples: all examples, with copies instead of their originals.
+        predictions: the answers to these examples.
+        affected: how many words of the originals are affected.
     """
 
     operation: str
@@ -113,13 +112,13 @@ def perturbed_answers(
     operations: Sequence[Perturbation],
     seed: int,
 ) -> Iterator[Perturbed]:
-    """Yield the answers to examples that an operation perturbs where it can, one by one.
+    """Yield the answers under each operation.
 
     Args:
-        victim: that gave the clean answers.
-        examples: with distinct ids.
-        clean: the answers to the examples as they are.
-        operations: each perturbs the examples as they are.
+        victim: the victim, which gave the clean answers.
+        examples: examples with distinct ids.
+        clean: the answers to the unchanged examples.
+        operations: each of them perturbs the unchanged examples.
         seed: see `perturbed`.
     """
     for operation in operations:
@@ -127,7 +126,7 @@ def perturbed_answers(
         for copy in perturbed(victim.task, [operation], examples, seed):
             copies[copy.example.id] = copy.example
             affected += copy.affected
-        # Nobody wrote them: one over an encoder's limit is read in windows, as under attack.
+        # A copy over the encoder's limit is read in windows instead of raising an error.
         new = predictions(victim, [*copies.values()], checked=False)
         answers = {each.id: each for each in (*clean, *new)}
         now = [copies.get(example.id, example) for example in examples]
@@ -144,16 +143,16 @@ def perturbed_scores(
     """Compute the scores under operations.
 
     Args:
-        task: of the victim.
-        examples: as they are.
+        task: the task of the victim.
+        examples: the unchanged examples.
         answered: see `perturbed_answers`.
-        punctuation: which words count, of the perturbed sentences.
+        punctuation: which punctuation of the perturbed sentences is left out.
 
     Returns:
-        For the name of each operation what `scores_of` does for all examples, changed or not; and
-        ``changed_words`` and ``changed_sentences``, how many of them it changed, in percent.
+        For each operation the scores on all examples, changed or not; and the percentages
+        ``changed_words`` and ``changed_sentences``.
     """
-    words = sum(len(task.surface(each)) for each in examples)  # those operations see
+    words = sum(len(task.files.surface(each)) for each in examples)
     return {
         under.operation: {
             **scores_of(task, under.predictions, under.examples, punctuation),
@@ -184,7 +183,7 @@ def rows_of(
 
 
 def _losses_of_rows(victim: AnsweringVictim, examples: Sequence[Example]) -> dict[int, float]:
-    """Return the loss of each gold answer; none where one is not an answer of the model."""
+    """Return the loss of each gold answer; none if the model cannot give one of them."""
     try:
         losses = gold_losses(victim, examples)
     except InputError:

@@ -80,7 +80,7 @@ def right_parts(task: Task, row: Mapping[str, Any], path: Path, line: int) -> di
         InputError: `evaluate` does not write such a row.
     """
     with as_written(path, "evaluate", line=line):
-        right = {name: row["correct"][name] for name in task.sums}
+        right = {name: row["correct"][name] for name in task.scores.sums}
         counted = row["counted"]
         if any(type(each) is not int or not 0 <= each <= counted for each in right.values()):
             raise ValueError(f"{right} right parts of {counted}")
@@ -90,17 +90,17 @@ def right_parts(task: Task, row: Mapping[str, Any], path: Path, line: int) -> di
 def _answered(
     task: Task, example: Example, answer: Any, punctuation: PunctuationPolicy
 ) -> dict[str, Any]:
-    sums = task.correct(answer, example, task.counted(example.sentence, punctuation))
+    sums = task.scores.correct(answer, example, task.scores.counted(example.sentence, punctuation))
     context = example.sentence.context
     return {
         "row": example.id + 1,
         **({"context": list(context)} if context else {}),
         "tokens": list(example.sentence.words),
-        "gold": task.to_record(example.gold),
-        "answer": task.to_record(answer),
-        "right": all(sums[name] == sums["counted"] for name in task.sums),
+        "gold": task.answers.to_record(example.gold),
+        "answer": task.answers.to_record(answer),
+        "right": all(sums[name] == sums["counted"] for name in task.scores.sums),
         "counted": sums["counted"],
-        "correct": {name: sums[name] for name in task.sums},
+        "correct": {name: sums[name] for name in task.scores.sums},
     }
 
 

@@ -1,12 +1,12 @@
-"""How sure a difference of scores is: paired bootstrap and permutation test over sentences.
+"""Significance of score differences: paired bootstrap and permutation test over sentences.
 
 Sentences are drawn with replacement, the same for every system (Efron and Tibshirani 1993, chapter
-13; Koehn 2004), and the corpus-level score of each draw, sum of correct over sum of counted parts,
-goes into the statistic; an interval lies between percentiles of its values. Statistics depend on
-the sentences only through their counts, so sentences with equal counts are drawn together and in a
-fixed order: neither the order of the sentences nor the packing of the draws changes a digit.
+13; Koehn 2004). The statistic is computed from the corpus-level scores of each draw (correct units
+divided by counted units); percentiles of its values are the bounds of the interval. Sentences with
+equal counts are drawn together in a fixed order, so that the order of sentences and the grouping of
+draws change no digit.
 
-An interval holds for the trained system, not for its way of training.
+An interval describes the trained system; training again with another seed varies more.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,9 +28,9 @@ class Interval:
     """An estimate between its bounds, in percentage points (scores) or percent (shares).
 
     Args:
-        estimate: the statistic of the sentences as they are.
-        lower: its lower bound; -inf where too many draws leave the statistic undefined.
-        upper: its upper bound; +inf likewise.
+        estimate: the statistic of the original sample.
+        lower: the lower bound; -inf if the statistic is undefined in too many draws.
+        upper: the upper bound; +inf in that case.
     """
 
     estimate: float
@@ -73,11 +73,11 @@ def paired_bootstrap(
         raise ValueError(
             "the statistic is undefined on these sentences: nothing was lost to recover"
         )
-    found = _draw(statistic, kinds, multiplicity, seed, draws)
-    undefined = np.isnan(found)
+    values = _draw(statistic, kinds, multiplicity, seed, draws)
+    undefined = np.isnan(values)
     rank = int((1 - LEVEL) / 2 * draws)
-    lower = np.sort(np.where(undefined, -np.inf, found))[rank]
-    upper = np.sort(np.where(undefined, np.inf, found))[draws - 1 - rank]
+    lower = np.sort(np.where(undefined, -np.inf, values))[rank]
+    upper = np.sort(np.where(undefined, np.inf, values))[draws - 1 - rank]
     return Interval(estimate, float(lower), float(upper))
 
 
@@ -118,9 +118,9 @@ def holm(values: Sequence[float]) -> list[float]:
     """
     order = sorted(range(len(values)), key=values.__getitem__)
     adjusted, largest = [0.0] * len(values), 0.0
-    for rank, place in enumerate(order):
-        largest = max(largest, min(1.0, values[place] * (len(values) - rank)))
-        adjusted[place] = largest
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, values[index] * (len(values) - rank)))
+        adjusted[index] = largest
     return adjusted
 
 

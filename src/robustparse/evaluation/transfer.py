@@ -16,31 +16,32 @@ import numpy as np
 
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
-from robustparse.evaluation.lines import (
+from robustparse.evaluation.records import (
     EXAMPLES,
     REMEDY,
-    each_line,
-    pair_of,
+    SUMMARY,
+    ExampleRecord,
     read_adversarial,
-    read_summary,
+    read_finished,
 )
 from robustparse.evaluation.significance import Interval, paired_bootstrap
 from robustparse.files import as_written
-from robustparse.tasks.task import Task, named
+from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Mask, Sentence
 
 
 @dataclass(frozen=True)
 class Source:
-    """What an attack on one model made.
+    """The sentences of an attack on one model.
 
     Args:
-        name: of the source in tables.
-        task: what its victim answers.
+        name: the name of the source in tables.
+        task: the task of its victim.
         originals: the sentences, numbered from 0.
-        adversarial: as many, with the same numbers.
-        success: ``(sentences,)`` true where the attack succeeded.
-        counted: for each sentence which parts of an answer enter the scores.
+        adversarial: the adversarial sentences, with the same numbers.
+        success: ``(sentences,)``, whether the attack succeeded.
+        counted: for each sentence, which units of the answer count in the scores.
     """
 
     name: str
@@ -53,11 +54,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Transfer:
-    """How one source's sentences do against one target, by one score.
+    """The success of one source's sentences against one target, by one score.
 
     Args:
-        rate: of all sentences, in percent, with a 95 % bootstrap interval over sentences.
-        given_success: of those on which the attack on the source succeeded; None if none.
+        rate: the percentage of all sentences, with a 95 % bootstrap interval over sentences.
+        given_success: the percentage of the source's successes; None if it has none.
     """
 
     rate: Interval
@@ -68,28 +69,28 @@ def read_source(folder: Path) -> Source:
     """Read the folder of a finished attack.
 
     Raises:
-        InputError: it is none, or a file in it is not as `attack` writes it.
+        InputError: the attack is not finished, or a file is damaged.
     """
-    summary = read_summary(folder)
-    with as_written(folder, "attack"):
+    summary, records = read_finished(folder)
+    with as_written(folder / SUMMARY, "attack"):
         task = named(summary["task"], summary.get("language"))
-    lines, copies = list(each_line(folder / EXAMPLES)), read_adversarial(folder, task)
+    copies = read_adversarial(folder, task, records)
     originals, adversarial, counted = [], [], []
-    for id_, (line, copy) in enumerate(zip(lines, copies, strict=True)):
-        pair = pair_of(line, folder)
-        if copy.sentence.words != pair.after_read:
-            found = f"sentence {pair.id} has other words than in {EXAMPLES}"
-            raise InputError(found, path=folder, remedy=REMEDY)
+    for id_, (record, copy) in enumerate(zip(records, copies, strict=True)):
+        before = tuple(record.get("read", record["tokens"]))
+        after = tuple(record.get("adversarial_read", record["adversarial_tokens"]))
+        if copy.sentence.words != after or len(before) != len(after):
+            problem = f"sentence {record['id']} has other words than in {EXAMPLES}"
+            raise InputError(problem, path=folder, remedy=REMEDY)
         adversarial.append(replace(copy, id=id_))
-        sentence = replace(copy.sentence, words=pair.before_read)
-        originals.append(replace(copy, id=id_, sentence=sentence))
-        counted.append(_counted(line, folder, len(pair.before_read)))
-    success = np.array([line["success"] for line in lines], dtype=np.bool_)
+        originals.append(replace(copy, id=id_, sentence=replace(copy.sentence, words=before)))
+        counted.append(_counted(record, folder, len(before)))
+    success = np.array([record["success"] for record in records], dtype=np.bool_)
     return Source(str(folder), task, originals, adversarial, success, counted)
 
 
 def check_same(sources: Sequence[Source]) -> None:
-    """Refuse sources of other sentences than the first one's.
+    """Check that all sources have the sentences of the first one.
 
     Raises:
         InputError: names the source and the first sentence that differs.
@@ -97,25 +98,25 @@ def check_same(sources: Sequence[Source]) -> None:
     first = sources[0]
     for source in sources[1:]:
         if source.task.name != first.task.name:
-            found = f"answers the task {source.task.name}"
+            problem = f"answers the task {source.task.name}"
             expected = f"{first.task.name}, as {first.name} does"
-            raise InputError(found, path=source.name, expected=expected)
+            raise InputError(problem, path=source.name, expected=expected)
         if len(source.originals) != len(first.originals):
-            found = f"an attack on {len(source.originals)} sentences"
+            problem = f"an attack on {len(source.originals)} sentences"
             expected = f"the {len(first.originals)} of {first.name}"
-            raise InputError(found, path=source.name, expected=expected)
-        for one, other in zip(first.originals, source.originals, strict=True):
+            raise InputError(problem, path=source.name, expected=expected)
+        for original, other in zip(first.originals, source.originals, strict=True):
             expected = f"the sentences of {first.name}"
-            if one.sentence != other.sentence:
-                found = f"sentence {one.id + 1} is {' '.join(other.sentence.words)!r:.60}"
-                raise InputError(found, path=source.name, expected=expected)
-            if one.gold != other.gold:
-                found = f"sentence {one.id + 1} has another gold answer"
-                raise InputError(found, path=source.name, expected=expected)
+            if original.sentence != other.sentence:
+                problem = f"sentence {original.id + 1} is {' '.join(other.sentence.words)!r:.60}"
+                raise InputError(problem, path=source.name, expected=expected)
+            if original.gold != other.gold:
+                problem = f"sentence {original.id + 1} has another gold answer"
+                raise InputError(problem, path=source.name, expected=expected)
         same = zip(first.counted, source.counted, strict=True)
         if not all(np.array_equal(*pair) for pair in same):
-            found = "its scores count other words"
-            raise InputError(found, path=source.name, expected=f"the punctuation of {first.name}")
+            problem = "its scores count other words"
+            raise InputError(problem, path=source.name, expected=f"the punctuation of {first.name}")
 
 
 def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[str, Transfer]]:
@@ -129,25 +130,25 @@ def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[st
     """
     first = sources[0]
     if victim.task.name != first.task.name:
-        found = f"the target answers the task {victim.task.name}"
-        raise InputError(found, expected=f"{first.task.name}, as {first.name} does")
-    known: dict[Sentence, Any] = {}  # a sentence of several sources is asked about once
+        problem = f"the target answers the task {victim.task.name}"
+        raise InputError(problem, expected=f"{first.task.name}, as {first.name} does")
+    known: dict[Sentence, Any] = {}  # a sentence of several sources is answered once
     before = _correct(victim, first.originals, first.counted, known, checked=True)
     rates = []
     for source in sources:
-        # Nobody wrote these texts: one over an encoder's limit is read in windows, as under attack.
+        # A text over the encoder's limit is read in windows instead of raising an error.
         changed = [
-            one
-            for one, original in zip(source.adversarial, source.originals, strict=True)
-            if one.sentence != original.sentence
+            copy
+            for copy, original in zip(source.adversarial, source.originals, strict=True)
+            if copy.sentence != original.sentence
         ]
         after = before.copy()
-        after[[one.id for one in changed]] = _correct(
+        after[[copy.id for copy in changed]] = _correct(
             victim, changed, source.counted, known, checked=False
         )
         fooled = {
             score: after[:, column] < before[:, column]
-            for column, score in enumerate(victim.task.scores)
+            for column, score in enumerate(victim.task.scores.names)
         }
         rates.append({score: _rates(lost, source.success) for score, lost in fooled.items()})
     return rates
@@ -167,24 +168,24 @@ def _correct(
     known: dict[Sentence, Any],
     checked: bool,
 ) -> np.ndarray:
-    """Count what a target answers rightly, ``(examples, sums)``; ``counted`` goes by their ids.
+    """Count a target's correct units, ``(examples, sums)``; ``counted`` is indexed by id.
 
-    Answers to sentences that are not ``known`` are asked for and added there.
+    New answers are added to ``known``.
     """
     task = victim.task
     new = {each.sentence: each for each in examples if each.sentence not in known}
     sentences = {each.id: each.sentence for each in new.values()}
     for answered in predictions(victim, [*new.values()], checked=checked):
         known[sentences[answered.id]] = answered.answer
-    correct = np.zeros((len(examples), len(task.sums)), dtype=np.int64)
+    correct = np.zeros((len(examples), len(task.scores.sums)), dtype=np.int64)
     for row, example in enumerate(examples):
-        sums = task.correct(known[example.sentence], example, counted[example.id])
-        correct[row] = [sums[name] for name in task.sums]
+        sums = task.scores.correct(known[example.sentence], example, counted[example.id])
+        correct[row] = [sums[name] for name in task.scores.sums]
     return correct
 
 
-def _counted(line: dict[str, Any], folder: Path, words: int) -> Mask:
-    with as_written(folder / EXAMPLES, "attack", key=f"sentence {line['id']}"):
+def _counted(record: ExampleRecord, folder: Path, words: int) -> Mask:
+    with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
         mask = np.ones(words, dtype=np.bool_)
-        mask[line.get("uncounted", [])] = False
+        mask[record.get("uncounted", [])] = False
         return mask

@@ -1,14 +1,14 @@
 from .asdl import Constructor, Field, Grammar, read_grammar
-from .comparison import canonical, exact_match, tranx_match
+from .comparison import by_heads, canonical, exact_match, tranx_match
 from .lambda_calculus import LambdaCalculus
 from .language import (
     NEXT_FORM,
     Language,
     Tree,
+    language_calls,
     language_named,
     language_of,
     reordered,
-    shallow,
     with_sorted_children,
 )
 from .prolog import Prolog
@@ -32,13 +32,14 @@ __all__ = [
     "TokenReader",
     "Tree",
     "actions_of",
+    "by_heads",
     "canonical",
     "exact_match",
+    "language_calls",
     "language_named",
     "language_of",
     "read_grammar",
     "reordered",
-    "shallow",
     "tranx_match",
     "with_sorted_children",
 ]

@@ -1,8 +1,9 @@
 """Grammars of abstract syntax trees in the Abstract Syntax Description Language (Wang et al. 1997).
 
-A file begins with the primitive types, whose values are tokens. Then each composite type has its
-constructors, whose fields have a type and a name; ``*`` after a type means any number of values,
-none included. The type that is defined first is that of whole trees. ``#`` begins a comment.
+A file begins with the primitive types, whose values are tokens. Composite types follow, each with
+its constructors; the fields of a constructor have a type and a name, and ``*`` after a type means
+any number of values, including none. The first composite type is that of whole trees. ``#`` begins
+a comment.
 """
 
 import re
@@ -20,7 +21,7 @@ class Field:
     """A child of a constructor.
 
     Args:
-        name: of the child.
+        name: the name of the child.
         type: a primitive or a composite type.
         repeated: whether it holds any number of values.
     """
@@ -45,7 +46,7 @@ class Grammar:
 
     Args:
         primitives: types whose values are tokens.
-        constructors: of all composite types, those of the root type first.
+        constructors: the constructors of all composite types, those of the root type first.
     """
 
     primitives: tuple[str, ...]
@@ -59,40 +60,44 @@ class Grammar:
     @cached_property
     def by_name(self) -> dict[str, Constructor]:
         """Constructors by their names."""
-        return {one.name: one for one in self.constructors}
+        return {constructor.name: constructor for constructor in self.constructors}
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """Every field of a constructor, each once."""
-        return tuple(dict.fromkeys(field for one in self.constructors for field in one.fields))
+        """The distinct fields of all constructors."""
+        return tuple(dict.fromkeys(field for rule in self.constructors for field in rule.fields))
 
     @cached_property
     def types(self) -> tuple[str, ...]:
         """Primitive types, then composite ones."""
-        return tuple(dict.fromkeys([*self.primitives, *(one.type for one in self.constructors)]))
+        return tuple(dict.fromkeys([*self.primitives, *(rule.type for rule in self.constructors)]))
 
 
 def read_grammar(text: str, path: str) -> Grammar:
     """Read a grammar.
 
     Args:
-        text: in the language of the module's docstring.
-        path: where it comes from, for errors.
+        text: the content of a file, see the module's docstring.
+        path: the file, for errors.
 
     Raises:
-        InputError: a definition cannot be read, or names a type that nothing defines.
+        InputError: a definition cannot be read, or names an undefined type.
     """
     lines = [line.partition("#")[0] for line in text.splitlines()]
     first, *definitions = re.split(r"^(?=\w+ =)", "\n".join(lines), flags=re.MULTILINE)
     primitives = tuple(name.strip() for name in first.split(","))
-    constructors = [one for definition in definitions for one in _composite(definition, path)]
-    known = {*primitives, *(one.type for one in constructors)}
+    constructors = [rule for definition in definitions for rule in _composite(definition, path)]
+    known = {*primitives, *(rule.type for rule in constructors)}
     for constructor in constructors:
         for field in constructor.fields:
             if field.type not in known:
-                found = f"{constructor.name} has a field of type {field.type}"
+                problem = f"{constructor.name} has a field of type {field.type}"
                 expected = f"one of {', '.join(sorted(known))}"
-                raise InputError(found, path=path, expected=expected)
+                raise InputError(problem, path=path, expected=expected)
+    names = [constructor.name for constructor in constructors]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        problem = f"two constructors have the name {twice[0]}"
+        raise InputError(problem, path=path, expected="constructors with different names")
     if not constructors:
         raise InputError("no composite type", path=path, expected="TYPE = CONSTRUCTOR(...) | ...")
     return Grammar(primitives, tuple(constructors))
@@ -101,15 +106,15 @@ def read_grammar(text: str, path: str) -> Grammar:
 def _composite(definition: str, path: str) -> list[Constructor]:
     """Read the constructors of a type."""
     type_, _, alternatives = definition.partition("=")
-    found = []
+    constructors = []
     for alternative in alternatives.split("|"):
         matched = _CONSTRUCTOR.fullmatch(alternative.strip())
-        fields = matched and [_field(part, path) for part in (matched[2] or "").split(",") if part]
+        fields = matched and [_field(text, path) for text in (matched[2] or "").split(",") if text]
         if not matched or fields is None:
             expected = "NAME(TYPE NAME, ...)"
             raise InputError(f"{alternative.strip()!r:.60}", path=path, expected=expected)
-        found.append(Constructor(matched[1], type_.strip(), tuple(fields)))
-    return found
+        constructors.append(Constructor(matched[1], type_.strip(), tuple(fields)))
+    return constructors
 
 
 def _field(text: str, path: str) -> Field:

@@ -1,8 +1,8 @@
 """Lambda calculus, the language of GEO and ATIS: ``( lambda $0 e ( loc:t c0 $0 ) )``.
 
-What a token is follows from its shape (the released code of TranX has lists of names): ``$...`` is
-a variable, ``...:i`` and ``...:hr`` are numbers, any other leaf is an entity, and a bracketed head
-that is no operator is a predicate.
+The kind of a token follows from its shape (the released code of TranX has lists of names): ``$...``
+is a variable, ``...:i`` and ``...:hr`` are numbers, any other leaf is an entity, and a bracketed
+head that is not an operator is a predicate.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class LambdaCalculus(Language):
         return "Number" if token.endswith((":i", ":hr")) else "Entity"
 
     def canonical(self, tree: Tree) -> Tree:
-        """Name variables by the number of binders around their own, and leave out their types."""
+        """Name variables by the number of binders around their binder, and omit their types."""
         return self.ordered(self._bound(tree, {}))
 
     def by_heads(self, tree: Tree) -> Tree:
@@ -71,10 +71,10 @@ class LambdaCalculus(Language):
             return _SIGNS[node.constructor.name]
         if node.constructor.name != "Compare":
             return super().from_ast(node)
-        return tuple(self.from_ast(one) for (one,) in node.values if isinstance(one, Node))
+        return tuple(self.from_ast(child) for (child,) in node.values if isinstance(child, Node))
 
     def _bound(self, tree: Tree, names: Mapping[str, str], depth: int = 0) -> Tree:
-        """Rename variables by the number of binders around their own, and leave out their types."""
+        """Rename variables as in `canonical`, inside `depth` binders."""
         if isinstance(tree, str):
             return names.get(tree, tree)
         head, children = tree[0], tree[1:]
@@ -84,7 +84,7 @@ class LambdaCalculus(Language):
             and isinstance(children[0], str)
             and children[0][0] == "$"
         ):
-            # No token of a form holds this character, so that no free variable has such a name.
+            # No token of a form contains this character, so names cannot clash with free variables.
             names, depth = {**names, children[0]: f"\0{depth}"}, depth + 1
             typed = head in self.variable_types and len(children) == 3
             children = (children[0], *children[2 if typed else 1 :])

@@ -1,10 +1,10 @@
-"""What a language of logical forms is: a reader and a printer of forms, and a grammar of trees.
+"""The base class of languages of logical forms: a reader, a printer, and a grammar of trees.
 
-A form is a line of tokens separated by blanks. Two languages are shipped, ``lambda`` (GEO, ATIS)
-and ``prolog`` (JOBS); a user's own is named by the path of its class.
+A form is a line of tokens separated by blanks. Two languages are included, ``lambda`` (GEO, ATIS)
+and ``prolog`` (JOBS); a custom language is named by the path of its class.
 
-Readers, printers and everything else that walks over trees call themselves for each level of them.
-`Language.parse` and `Language.unparse` therefore refuse trees of more levels than `MAX_DEPTH`.
+Functions over trees are recursive. `Language.parse` and `Language.unparse` therefore reject trees
+of more than `MAX_DEPTH` levels.
 """
 
 import inspect
@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from robustparse import trust
-from robustparse.errors import InputError
+from robustparse.errors import InputError, reason
 from robustparse.grammars.asdl import Constructor, Grammar, read_grammar
 from robustparse.grammars.transitions import Node
 
 Tree = str | tuple["Tree", ...]
-"""A leaf, or a head, which is a leaf, and its children."""
+"""A leaf, or a tuple of a head (a leaf) and its children."""
 
 MAX_DEPTH = 100
-"""Levels of a tree at most, its leaves included; the deepest form of GEO, JOBS and ATIS has 15."""
+"""Maximum levels of a tree, leaves included; the deepest form of GEO, JOBS and ATIS has 15."""
 
 NEXT_FORM = "</s>"
-"""Stands between the forms of two joined utterances: parsers learn such pairs, and answer one form
-(Jia and Liang 2016, who write the token that ends an answer)."""
+"""The token between the forms of two concatenated utterances in training; predictions have one form
+(Jia and Liang 2016 use the token that ends an answer)."""
 
 _SHIPPED = {
     "lambda": "robustparse.grammars.lambda_calculus.LambdaCalculus",
@@ -37,22 +37,21 @@ _SHIPPED = {
 
 
 class Language(ABC):
-    """A language of logical forms; subclasses read, print, and tell leaves from each other.
+    """A language of logical forms; subclasses read and print forms and classify leaves.
 
     The constructors of its grammar are ``Apply``, whose fields are a predicate and any number of
-    arguments, those of `operators` and those of leaves, which have one token.
+    arguments, one for each of the `operators`, and one for each kind of leaf, with one token.
 
     Attributes:
-        asdl: the file of the grammar, in the folder of the class's own file; see `read_grammar`.
-        operators: heads with a constructor of their own, which is called like the head with a
-            capital first and small letters after it: ``Select`` for ``SELECT`` and ``select``. Any
-            other head is a predicate.
+        asdl: the file of the grammar, in the folder of the class's file; see `read_grammar`.
+        operators: heads with their own constructor, whose name is the capitalised head: ``Select``
+            for ``SELECT`` and ``select``. All other heads are predicates.
         unordered: heads whose children have no order.
-        repeatable: heads of which equal children count once, a single child counts for the whole,
-            and children of the same head are among the node's own.
-        binders: heads whose first child is a variable that they bind; sketches leave it out.
-        variable_types: binders whose second child, between the variable and what they bind it in,
-            is the variable's type; for each the usual type, which sketches leave out too.
+        repeatable: heads for which equal children count once, a node with one child equals the
+            child, and children with the same head are merged into the node.
+        binders: heads whose first child is a variable that they bind; sketches omit it.
+        variable_types: binders whose second child is the type of the variable -> the usual type,
+            which sketches omit, too.
     """
 
     asdl: ClassVar[str]
@@ -64,10 +63,10 @@ class Language(ABC):
 
     @abstractmethod
     def read(self, text: str) -> Tree:
-        """Read a form; `TokenReader` has what readers need.
+        """Read a form; see `TokenReader`.
 
         Raises:
-            InputError: the form is empty or unbalanced, or is none of the language.
+            InputError: the form is empty, unbalanced, or not a form of the language.
         """
 
     @abstractmethod
@@ -80,60 +79,73 @@ class Language(ABC):
 
     @abstractmethod
     def leaf(self, token: str) -> str:
-        """Return the name of the constructor of a leaf, as ``Variable``."""
+        """Return the name of the constructor of a leaf, such as ``Variable``."""
 
     def parse(self, text: str) -> Tree:
-        """Read a form, and check what `read` returns.
+        """Read a form and check the result of `read`.
 
         Raises:
             InputError: see `read`; the form is nested too deep, or `read` does not return a tree.
         """
-        with shallow():
+        with language_calls(self, "read"):
             tree = self.read(text)
-        _check(tree, f"{type(self).__name__}.read")
+        check_tree(tree, f"{type(self).__name__}.read")
         return tree
 
     def unparse(self, tree: Tree) -> str:
-        """Return the form of a tree, as `print` does.
+        """Print a tree after checking it.
 
         Raises:
             InputError: see `print`; the tree is nested too deep.
         """
-        _check(tree, f"{type(self).__name__}.from_ast")
-        with shallow():
-            return self.print(tree)
+        check_tree(tree, f"{type(self).__name__}.from_ast")
+        with language_calls(self, "print"):
+            text = self.print(tree)
+        if not isinstance(text, str):
+            problem = f"returns {text!r:.60}"
+            raise InputError(problem, key=f"{type(self).__name__}.print", expected="a str")
+        return text
 
     def canonical(self, tree: Tree) -> Tree:
-        """Return what all trees of the same meaning have in common; no variables by default."""
+        """Return the canonical form of a tree, equal for all trees with the same meaning.
+
+        By default, variables keep their names.
+        """
         return self.ordered(tree)
 
     def by_heads(self, tree: Tree) -> Tree:
-        """Return what the released code of TranX compares: by default trees in order."""
+        """Return the tree that the released code of TranX compares; by default, with sorted
+        children.
+        """
         return reordered(tree, self.unordered, bracketed)
 
     def ordered(self, tree: Tree) -> Tree:
-        """Put children without an order into that of their text, and leave out repeated ones."""
+        """Sort unordered children by their text and remove repeated ones."""
         return reordered(tree, self.unordered, bracketed, self.repeatable)
 
     @property
     def name(self) -> str:
-        """The name by which settings, records and checkpoints know the language."""
+        """The name of the language in settings, records and checkpoints."""
         path = f"{type(self).__module__}.{type(self).__qualname__}"
         return {shipped: name for name, shipped in _SHIPPED.items()}.get(path, path)
 
     @cached_property
     def grammar(self) -> Grammar:
-        """Of the syntax trees.
+        """The grammar of the syntax trees.
 
         Raises:
             InputError: its file cannot be read.
         """
+        expected = "the grammar, in the folder of the language's module"
+        if not isinstance(self.asdl, str) or self.asdl != Path(self.asdl).name:
+            raise InputError(f"got {self.asdl!r}", key=f"{self.name}: asdl", expected=expected)
         path = Path(inspect.getfile(type(self))).with_name(self.asdl)
         try:
-            return read_grammar(path.read_text(encoding="utf-8"), str(path))
-        except OSError as error:
-            expected = "the grammar, in the folder of the language's module"
-            raise InputError("cannot be read", path=path, expected=expected) from error
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            problem = f"cannot be read ({reason(error)})"
+            raise InputError(problem, path=path, expected=expected) from error
+        return read_grammar(text, str(path))
 
     # Syntax trees
 
@@ -141,7 +153,7 @@ class Language(ABC):
         """Return the syntax tree of a form.
 
         Raises:
-            InputError: an operator has other arguments than the grammar says.
+            InputError: an operator has arguments that do not fit the grammar.
         """
         if isinstance(tree, str):
             return Node(self.rule(self.leaf(tree)), ((tree,),))
@@ -149,38 +161,41 @@ class Language(ABC):
         if head in self._constructors:
             return self._operator(tree, self.rule(self._constructors[head]))
         apply = self.rule("Apply")
+        if [field.repeated for field in apply.fields] != [False, True]:
+            expected = "Apply(TYPE function, TYPE* arguments)"
+            raise InputError("Apply has other fields", key=self.asdl, expected=expected)
         values = tuple(self.to_ast_of(child, apply.fields[1].type) for child in children)
         return Node(apply, ((head,), values))
 
     def to_ast_of(self, tree: Tree, kind: str) -> Node:
-        """Return the syntax tree of a form, or of a part of it, that has to be of a type.
+        """Return the syntax tree of a subtree that must have a given type.
 
         Raises:
-            InputError: it is of another type; see `to_ast`.
+            InputError: it has another type; see `to_ast`.
         """
         node = self.to_ast(tree)
         if node.constructor.type != kind:
-            found = f"{self.print(tree)!r:.60} is of the type {node.constructor.type}"
-            raise InputError(found, expected=f"the type {kind}, as {self.asdl} says")
+            problem = f"{self.print(tree)!r:.60} is of the type {node.constructor.type}"
+            raise InputError(problem, expected=f"the type {kind}, as {self.asdl} says")
         return node
 
     def from_ast(self, node: Node) -> Tree:
         """Return the form of a syntax tree: the inverse of `to_ast`."""
         name = node.constructor.name
-        parts = [
+        children = [
             value if isinstance(value, str) else self.from_ast(value)
             for values in node.values
             for value in values
         ]
         if name == "Apply":
-            return tuple(parts)
-        return (self._operators[name], *parts) if name in self._operators else parts[0]
+            return tuple(children)
+        return (self._operators[name], *children) if name in self._operators else children[0]
 
     def rule(self, name: str) -> Constructor:
         """Return a constructor of the grammar.
 
         Raises:
-            InputError: it has none of this name.
+            InputError: the grammar has no constructor of this name.
         """
         if name not in self.grammar.by_name:
             expected = f"one of {', '.join(self.grammar.by_name)}, as {self.asdl} says"
@@ -189,41 +204,40 @@ class Language(ABC):
 
     @cached_property
     def _constructors(self) -> dict[str, str]:
-        """The name of the constructor of each operator.
+        """Map each operator to the name of its constructor.
 
         Raises:
-            InputError: an operator has none in the grammar, or that of another one.
+            InputError: the grammar lacks the constructor, or two operators share it.
         """
         key = f"{self.name}: operators"
-        if isinstance(self.operators, str):
-            raise InputError(f"got {self.operators!r}", key=key, expected="a tuple of operators")
         names = {head: head.capitalize() for head in self.operators}
         heads = {name: head for head, name in names.items()}
         for head, name in names.items():
-            found = f"the operator {head!r} has the constructor {name}"
+            problem = f"the operator {head!r} has the constructor {name}"
             if name not in self.grammar.by_name:
                 expected = f"{name}(...) in {self.asdl}"
-                raise InputError(f"{found}, which is missing", key=key, expected=expected)
+                raise InputError(f"{problem}, which is missing", key=key, expected=expected)
             if name == "Apply" or heads[name] != head:
                 other = "predicates have" if name == "Apply" else f"{heads[name]!r} has"
-                raise InputError(f"{found}, which {other} too", key=key, expected="another name")
+                raise InputError(f"{problem}, which {other}, too", key=key, expected="another name")
         return names
 
     @cached_property
     def _operators(self) -> dict[str, str]:
-        """The operator of each constructor that has one."""
+        """Map constructors back to their operators."""
         return {name: head for head, name in self._constructors.items()}
 
     def other_arguments(self, tree: Tree, rule: Constructor) -> InputError:
-        """Return the error that an operator has other arguments than its constructor."""
+        """Return the error for an operator whose arguments do not fit its constructor."""
         fields = ", ".join(field.name for field in rule.fields)
         return InputError(f"{bracketed(tree)!r:.80}", expected=f"{rule.name.lower()} with {fields}")
 
     def _operator(self, tree: tuple[Tree, ...], rule: Constructor) -> Node:
-        """Return a node whose fields are filled in order; one of any number of values takes all."""
+        """Return the node of an operator; an only field that is repeated takes all children."""
         fields, children = rule.fields, tree[1:]
-        if fields[0].repeated:
-            return Node(rule, (tuple(self.to_ast_of(one, fields[0].type) for one in children),))
+        if len(fields) == 1 and fields[0].repeated:
+            arguments = tuple(self.to_ast_of(child, fields[0].type) for child in children)
+            return Node(rule, (arguments,))
         if len(children) != len(fields):
             raise self.other_arguments(tree, rule)
         values: list[tuple[Node | str, ...]] = []
@@ -238,12 +252,33 @@ class Language(ABC):
 
 
 @contextmanager
-def shallow() -> Iterator[None]:
-    """Give the error of a function that calls itself too often as one about the form."""
+def language_calls(language: Language, methods: str) -> Iterator[None]:
+    """Report a form that is nested too deep, and every error of a custom language.
+
+    The methods of a custom language raise errors of any type on forms that it does not have, such
+    as wrong answers of a parser.
+
+    Args:
+        language: the language whose methods are called.
+        methods: their names, for errors.
+
+    Raises:
+        InputError: a method raised anything; an `InputError` is left as it is.
+    """
     try:
         yield
+    except InputError:
+        raise
     except RecursionError:
         raise _too_deep() from None
+    except Exception as error:
+        if language.name in _SHIPPED:  # a fault of ours
+            raise
+        problem = f"raises {type(error).__name__}: {reason(error)}"
+        key = f"{type(language).__name__}.{methods}"
+        raise InputError(
+            problem, key=key, remedy=f"correct the language {language.name}"
+        ) from error
 
 
 def _too_deep() -> InputError:
@@ -254,15 +289,15 @@ def _too_deep() -> InputError:
     )
 
 
-def _check(tree: Tree, source: str) -> None:
-    """Refuse what is not a tree, or is nested too deep.
+def check_tree(tree: Tree, source: str) -> None:
+    """Check that a value is a tree and not nested too deep.
 
     Args:
-        tree: of any depth.
-        source: the function that returned it.
+        tree: the value.
+        source: the function that returned it, for errors.
 
     Raises:
-        InputError: see above.
+        InputError: it is not a tree, or is nested too deep.
     """
     level = [tree]
     for _ in range(MAX_DEPTH):
@@ -279,7 +314,7 @@ def _check(tree: Tree, source: str) -> None:
 
 
 def bracketed(tree: Tree) -> str:
-    """Return a tree of any language in one way, ``( head child ... )``."""
+    """Print a tree of any language as ``( head child ... )``."""
     return tree if isinstance(tree, str) else f"( {' '.join(map(bracketed, tree))} )"
 
 
@@ -289,14 +324,13 @@ def reordered(
     key: Callable[[Tree], Any],
     repeatable: Collection[str] = (),
 ) -> Tree:
-    """Return a tree with the children of some heads sorted, from the leaves up.
+    """Sort the children of some heads, from the leaves up.
 
     Args:
-        tree: as given.
-        heads: whose children are sorted.
-        key: to sort by.
-        repeatable: heads whose children of the same head give way to their children, and whose
-            equal children are left out but the first; what then has one child becomes that child.
+        tree: the tree.
+        heads: the heads whose children are sorted.
+        key: the key to sort by.
+        repeatable: see `Language.repeatable`.
     """
     if isinstance(tree, str):
         return tree
@@ -304,8 +338,9 @@ def reordered(
     children = [reordered(child, heads, key, repeatable) for child in tree[1:]]
     if head in repeatable:
         nested = (not isinstance(child, str) and child[0] == head for child in children)
-        parts = (one[1:] if same else [one] for one, same in zip(children, nested, strict=True))
-        children = [one for part in parts for one in part]
+        pairs = zip(children, nested, strict=True)
+        groups = (child[1:] if same else [child] for child, same in pairs)
+        children = [child for group in groups for child in group]
     if head in heads:
         children.sort(key=key)
     if head in repeatable:
@@ -316,11 +351,11 @@ def reordered(
 
 
 def with_sorted_children(tree: Tree, first: Sequence[str]) -> Tree:
-    """Return a tree whose conjuncts and disjuncts are sorted: those of some heads come first.
+    """Sort conjuncts and disjuncts, with some heads first.
 
     Args:
-        tree: of any language.
-        first: the heads, in order; the other children follow in the order of their text.
+        tree: a tree of any language.
+        first: the first heads, in order; the other children are sorted by their text.
     """
     ranks = {head: rank for rank, head in enumerate(first)}
 
@@ -332,32 +367,55 @@ def with_sorted_children(tree: Tree, first: Sequence[str]) -> Tree:
 
 
 def language_of(tokens: Iterable[str]) -> str:
-    """Tell which shipped language tokens belong to: Prolog has an answer variable."""
+    """Guess the language of tokens: Prolog has an answer variable, commas or semicolons."""
     return "prolog" if {"ANS", ",", ";"} & set(tokens) else "lambda"
 
 
 def language_named(name: str) -> Language:
-    """Return a language: ``lambda``, ``prolog``, or a class of a module that is trusted.
+    """Return a language: ``lambda``, ``prolog``, or a class in a trusted module.
 
     Raises:
-        InputError: there is none of this name, its module is not trusted, or it is no `Language`.
+        InputError: there is no such language, its module is not trusted, or it is not a `Language`.
     """
     if name not in _SHIPPED and "." not in name:
-        expected = f"{', '.join(_SHIPPED)}, or the class path of a language of your own"
+        expected = f"{', '.join(_SHIPPED)}, or the class path of a custom language"
         raise InputError(f"got {name!r}", key="language", expected=expected)
     path = _SHIPPED.get(name, name)
     if name not in _SHIPPED:
         trust.check_class(path, key="language")
     try:
         return _made(trust.allowed_class(path))
-    except (ImportError, AttributeError, TypeError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # code of a custom language raises errors of any type
         expected = "a class that derives from Language and defines read, print and leaf"
-        raise InputError(f"{path}: {error}", key="language", expected=expected) from error
+        problem = f"{path}: {type(error).__name__}: {reason(error)}"
+        raise InputError(problem, key="language", expected=expected) from error
 
 
 @cache
 def _made(made: type[Language]) -> Language:
+    """Make a language and check its attributes.
+
+    Raises:
+        TypeError: it is not a `Language`, or cannot be made without arguments.
+        InputError: an attribute is not of its type.
+    """
     language = made()
     if not isinstance(language, Language):
-        raise TypeError("is no Language")
+        raise TypeError("is not a Language")
+    for attribute in ("operators", "unordered", "repeatable", "binders"):
+        heads = getattr(language, attribute)
+        # ``"and"`` would contain the heads ``an`` and ``a``.
+        if isinstance(heads, str) or not (isinstance(heads, Collection) and _are_texts(heads)):
+            key = f"{language.name}: {attribute}"
+            raise InputError(f"got {heads!r:.60}", key=key, expected="a tuple of heads")
+    types = language.variable_types
+    if not isinstance(types, Mapping) or not _are_texts([*types, *types.values()]):
+        key = f"{language.name}: variable_types"
+        raise InputError(f"got {types!r:.60}", key=key, expected="a dict from binders to types")
     return language
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

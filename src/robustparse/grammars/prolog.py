@@ -1,9 +1,9 @@
 r"""Prolog, the language of JOBS: ``job ( ANS ) , \+ ( loc ( ANS , J ) )``.
 
-Conjunctions are ``A , B``, disjunctions ``A ; B`` and negations ``\+ A``; in a bracketed group, all
-that stands before ``;`` is its left side. Their trees have the heads ``and``, ``or`` and ``not``. A
-leaf that begins with a capital or ``_`` is a variable, any other a literal. ``_`` is another
-variable wherever it stands.
+Conjunctions are ``A , B``, disjunctions ``A ; B`` and negations ``\+ A``. In a bracketed group,
+everything before ``;`` is its left side. Trees have the heads ``and``, ``or`` and ``not``. A leaf
+that begins with a capital or ``_`` is a variable, any other leaf a literal. Each ``_`` is a
+different variable.
 """
 
 from collections.abc import Iterator
@@ -42,16 +42,16 @@ class Prolog(Language):
         if not children or len(children) != wanted:
             raise InputError(f"{head} has {len(children)} children")
         if head == "and":
-            return " , ".join(self._group(one, ("and", "or")) for one in children)
+            return " , ".join(self._group(child, ("and", "or")) for child in children)
         if head == "or":
             left, right = children
-            # The released forms have brackets around all but a conjunction on the left.
+            # The released forms have brackets around all left sides that are not conjunctions.
             before = self.print(left) if _head(left) == "and" else f"( {self.print(left)} )"
             after = self.print(right) if _head(right) == "or" else f"( {self.print(right)} )"
             return f"{before} ; {after}"
         if head == "not":
             return f"\\+ {self._group(children[0], ('and', 'or'))}"
-        arguments = (self._group(one, ("and", "or")) for one in children)
+        arguments = (self._group(child, ("and", "or")) for child in children)
         return f"{head} ( {' , '.join(arguments)} )"
 
     def leaf(self, token: str) -> str:
@@ -59,21 +59,21 @@ class Prolog(Language):
         return "Variable" if _is_variable(token) else "Literal"
 
     def canonical(self, tree: Tree) -> Tree:
-        """Take the names from all variables but the answer."""
-        alone = self.ordered(_with_names(tree, map("_\0{}".format, count())))
-        return without_names(alone, _has_no_name, self.unordered)
+        """Rename all variables except the answer canonically."""
+        named = self.ordered(_with_names(tree, map("_\0{}".format, count())))
+        return without_names(named, _is_renamed, self.unordered)
 
     def by_heads(self, tree: Tree) -> Tree:
         """Sort conjunctions."""
         return reordered(tree, ("and",), bracketed)
 
     def _group(self, tree: Tree, heads: tuple[str, ...]) -> str:
-        """Print, in brackets if the tree has one of these heads."""
+        """Print a tree, in brackets if it has one of these heads."""
         return f"( {self.print(tree)} )" if _head(tree) in heads else self.print(tree)
 
 
 def _alternatives(reader: TokenReader) -> Tree:
-    """Read up to the end of a group."""
+    """Read a conjunction or disjunction up to the end of its group."""
     goals = [_goal(reader)]
     while reader.next == ",":
         reader.take(",")
@@ -102,12 +102,12 @@ def _goal(reader: TokenReader) -> Tree:
 def _arguments(reader: TokenReader, name: str) -> Tree:
     """Read the arguments of a predicate."""
     reader.take("(")
-    parts: list[Tree] = [name, _goal(reader)]
+    node: list[Tree] = [name, _goal(reader)]
     while reader.next == ",":
         reader.take(",")
-        parts.append(_goal(reader))
+        node.append(_goal(reader))
     reader.take(")")
-    return tuple(parts)
+    return tuple(node)
 
 
 def _head(tree: Tree) -> Tree:
@@ -118,7 +118,7 @@ def _is_variable(leaf: str) -> bool:
     return leaf[0].isupper() or leaf[0] == "_"
 
 
-def _has_no_name(leaf: str) -> bool:
+def _is_renamed(leaf: str) -> bool:
     return _is_variable(leaf) and leaf != _ANSWER
 
 

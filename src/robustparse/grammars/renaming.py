@@ -1,15 +1,16 @@
-"""Trees that are the same for all names of their variables.
+"""Renames variables canonically, so that trees that differ only in variable names become equal.
 
-Two trees that differ only in the names of variables, and in the order of children without one, are
-to become one tree. This is the canonical form of a labelled graph, and is found as there (McKay and
-Piperno 2014, sections 2 and 3):
+Trees that differ only in the names of variables, and in the order of unordered children, get the
+same result. This is the canonical form of a labelled graph, computed as in McKay and Piperno 2014,
+sections 2 and 3:
 
-1. *Refinement*: variables are divided into classes by where they occur, then by which classes
-   occur next to them, until nothing changes. Mostly, every variable is then alone in its class.
-2. *Individualization*: otherwise, each variable of the first larger class is tried as one that
-   comes before the others, and those are followed whose refinement is least.
-3. *Automorphisms*: two ways that lead to the same tree say which variables can be exchanged for
-   each other. Of these, one is enough.
+1. *Refinement*: variables are divided into classes by the positions where they occur, then by the
+   classes that occur next to them, until nothing changes. Usually each variable then has its own
+   class.
+2. *Individualization*: otherwise, each variable of the first larger class is tried as the first of
+   its class, and the branches with the least refinement are followed.
+3. *Automorphisms*: two branches that lead to the same tree show which variables are
+   interchangeable; only one of these is tried.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,26 +19,26 @@ from dataclasses import dataclass, field
 from robustparse.grammars.language import Tree, bracketed, reordered
 
 _MOST = 2_000
-"""Refinements at most, some seconds. Forms that need more consist of dozens of equal parts of
-several variables each; such a form, renamed, may be taken for another one."""
+"""Maximum number of refinements, which takes seconds. Only forms with dozens of equal components of
+several variables need more; two renamings of such a form may then count as different forms."""
 
 _Classes = Mapping[str, int]
-"""For each variable how many variables are in the classes before its own."""
+"""Map each variable to the number of variables in earlier classes."""
 _Choice = list[str]
 """Variables that are individualized together."""
 _Trace = tuple[int, ...]
-"""What classes have in common with those of a renamed tree."""
+"""An invariant of classes under renaming."""
 
 
 def without_names(
     tree: Tree, is_variable: Callable[[str], bool], unordered: Collection[str]
 ) -> Tree:
-    """Return a tree whose variables are called ``V0``, ``V1`` and so on, whatever they were called.
+    """Rename variables to ``V0``, ``V1`` and so on, independently of their names.
 
     Args:
-        tree: whose heads are no variables.
+        tree: a tree whose heads are not variables.
         is_variable: tells which leaves are renamed.
-        unordered: heads whose children have no order, and are sorted.
+        unordered: heads whose children are sorted.
     """
     graph = _Graph.of(tree, is_variable, unordered)
     if not graph.places:
@@ -53,10 +54,9 @@ class _Graph:
 
     Attributes:
         parents: the node's parent, -1 for the root.
-        positions: among the parent's children; -1 where these have no order.
-        kinds: a number for each head and each leaf that is no variable, in alphabetical order; a
-            variable itself.
-        places: each variable's nodes.
+        positions: position among the parent's children, -1 if these have no order.
+        kinds: a variable's name; for other leaves and for heads a number, in alphabetical order.
+        places: variable -> its nodes.
     """
 
     parents: list[int] = field(default_factory=list)
@@ -82,7 +82,7 @@ class _Graph:
                 graph.kinds.append(node)
                 continue
             head, children = (node, ()) if isinstance(node, str) else (str(node[0]), node[1:])
-            # A leaf and a head of the same name are two.
+            # A leaf and a head of the same name are different.
             texts.append(head if isinstance(node, str) else f"({head}")
             graph.kinds.append(0)
             free = head in unordered
@@ -93,7 +93,7 @@ class _Graph:
         return graph
 
     def refined(self, classes: _Classes) -> _Classes:
-        """Divide classes until variables of each class occur in the same places."""
+        """Divide classes until the variables of each class occur in equivalent positions."""
         count = len({*classes.values()})
         while True:
             below = self._below(classes)
@@ -116,11 +116,11 @@ class _Graph:
             count = len(ranks)
 
     def trace(self, classes: _Classes) -> _Trace:
-        """Return the sizes of classes, and a number for the tree with them in place of names."""
+        """Return the sizes of classes and a hash of the tree with classes instead of names."""
         return (*sorted(classes.values()), self._below(classes)[0])
 
     def _below(self, classes: _Classes) -> list[int]:
-        """Return a number for each node that says what is below it; integers hash alike always."""
+        """Return a hash of each node's subtree; hashes of integers are the same in every run."""
         inner: list[list[tuple[int, int]]] = [[] for _ in self.kinds]
         below = [0] * len(self.kinds)
         for node in range(len(below) - 1, -1, -1):
@@ -134,12 +134,12 @@ class _Graph:
 
 @dataclass
 class _Leaf:
-    """The end of a way: every variable is in a class of its own.
+    """A leaf of the search: every variable has its own class.
 
     Args:
-        order: the variables.
-        text: of the renamed tree.
-        traces: of the classes on the way there.
+        order: the variables in order.
+        text: the text of the renamed tree.
+        traces: the traces of the classes on the way to the leaf.
     """
 
     order: list[str]
@@ -148,7 +148,7 @@ class _Leaf:
 
 
 class _Search:
-    """Steps 2 and 3 of the module."""
+    """Individualization and automorphisms, see the module's docstring."""
 
     def __init__(self, tree: Tree, graph: _Graph, unordered: Collection[str]) -> None:
         self.tree, self.graph, self.unordered = tree, graph, unordered
@@ -158,13 +158,13 @@ class _Search:
         self.refinements = 0
 
     def best(self, classes: _Classes, path: tuple[str, ...] = ()) -> _Leaf:
-        """Return the end with the least text of the ways that begin with classes.
+        """Return the leaf with the least text below some classes.
 
         Args:
-            classes: refined.
-            path: the variables that were individualized on the way to them.
+            classes: refined classes.
+            path: the variables that were individualized before.
         """
-        # One for variables that can be exchanged.
+        # Only one option for interchangeable variables.
         options: list[tuple[_Trace, _Choice, _Leaf]] = []
         choices = self._choices(classes)
         for choice in choices if self.refinements < _MOST else choices[:1]:
@@ -185,15 +185,14 @@ class _Search:
         return min(leaves, key=lambda leaf: leaf.text)
 
     def renamed(self, order: Sequence[str]) -> Tree:
-        """Return the tree with variables numbered in an order."""
+        """Return the tree with variables numbered in the given order."""
         names = {name: f"V{number}" for number, name in enumerate(order)}
         return reordered(_renamed(self.tree, names), self.unordered, bracketed)
 
     def _choices(self, classes: _Classes) -> list[_Choice]:
-        """Return each variable of the first class of more than one.
+        """Return the variables of the first class with more than one, as separate choices.
 
-        If all are twins, they make one choice: exchanging two of them changes nothing, so that
-        their order does not matter.
+        If all are twins, they are one choice, since their order does not matter.
         """
         members: dict[int, list[str]] = {}
         for name, rank in classes.items():
@@ -211,7 +210,7 @@ class _Search:
         return self.graph.trace(swapped) == self.whole
 
     def _step(self, classes: _Classes, choice: _Choice) -> tuple[_Trace, _Classes]:
-        """Put variables, one after the other, before the rest of their class, and refine."""
+        """Move variables, in order, before the rest of their class, and refine."""
         self.refinements += 1
         first = classes[choice[0]]
         divided = {name: rank + len(choice) * (rank == first) for name, rank in classes.items()}
@@ -220,7 +219,7 @@ class _Search:
         return self.graph.trace(following), following
 
     def _first(self, classes: _Classes) -> _Leaf:
-        """Return the end of the way that always takes the first variable."""
+        """Return the leaf reached by always taking the first choice."""
         traces = []
         while choices := self._choices(classes):
             trace, classes = self._step(classes, choices[0])
@@ -228,7 +227,9 @@ class _Search:
         return self._leaf(classes, traces)
 
     def _automorphic(self, classes: _Classes, leaf: _Leaf) -> bool:
-        """Tell whether a way with the traces of another one leads to the same; note how."""
+        """Tell whether a branch with a leaf's traces leads to the same tree; store the
+        automorphism.
+        """
         for wanted in leaf.traces:
             steps = (self._step(classes, choice) for choice in self._choices(classes))
             following = next((new for trace, new in steps if trace == wanted), None)
@@ -241,7 +242,7 @@ class _Search:
         return end.text == leaf.text
 
     def _exchangeable(self, name: str, others: Sequence[str], path: Sequence[str]) -> bool:
-        """Tell whether automorphisms that leave a path as it is map a variable to another one."""
+        """Tell whether automorphisms that fix a path map a variable to one of the others."""
         if not others:
             return False
         known = [each for each in self.automorphisms if all(each[fixed] == fixed for fixed in path)]

@@ -1,18 +1,17 @@
 """Sketches of logical forms (Dong and Lapata 2018, section 3 and appendix).
 
-A sketch is a form without its leaves, as a list of tokens. A node without bracketed children is one
-token, its head with the number of its leaves, ``from@2``. Any other is ``(head``, its children and
-``)``, where a leaf among the children is ``<?>``. What a head binds is left out: the variable, and
-its type where that is the usual one. A head that could bind a variable and binds none, or one of
-another type, is ``(head@``, and nothing is left out. The `Language` says which heads bind
-variables, and of which type.
+A sketch is a form without its leaves, as a list of tokens. A node whose children are all leaves is
+one token, its head with the number of leaves: ``from@2``. Any other node is ``(head``, its children
+and ``)``, with ``<?>`` for a leaf. The variable that a head binds is omitted, and its type if it is
+the usual one. If a binder binds no variable, or one of another type, it is ``(head@`` and nothing
+is omitted. The `Language` defines binders and types.
 
-The whole form follows from the sketch but for the leaves: ``(lambda (and flight@1 from@2 ) )`` says
-all of ``(lambda $0 (and (flight $0 ) (from $0 ci0 ) ) )`` but ``$0`` and ``ci0``.
+The sketch determines the form up to its leaves: ``(lambda (and flight@1 from@2 ) )`` is the sketch
+of ``(lambda $0 (and (flight $0 ) (from $0 ci0 ) ) )``, which adds only ``$0`` and ``ci0``.
 
-Trees are those of `Language.read`, so that Prolog has sketches too: the published conversion of
-JOBS has a head of its own, ``answer``, for a form's conjunction, here ``and``. The released code
-writes the number of children to heads with bracketed children too.
+Sketches are made from the trees of `Language.read`, so Prolog has sketches, too. The published
+conversion of JOBS has a special head, ``answer``, for a form's conjunction, here ``and``. The
+released code also adds the number of children to heads with bracketed children.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,15 +21,15 @@ from robustparse.errors import InputError
 from robustparse.grammars.language import Language, Tree
 
 LEAF, CLOSE = "<?>", ")"
-_WHOLE = "@"  # after a binder of whose children none is left out
+_WHOLE = "@"  # the mark of a binder whose children are all in the sketch
 
 
 class Place(NamedTuple):
-    """A token of a whole form as far as its sketch says it.
+    """A token of a form, as far as its sketch determines it.
 
     Args:
         token: a bracket with or without a head; None for a leaf.
-        source: which token of the sketch it comes from.
+        source: the index of the sketch's token from which it comes.
     """
 
     token: str | None
@@ -53,7 +52,7 @@ def sketch_of(tree: Tree, language: Language) -> list[str]:
 
 
 def tokens_of(tree: Tree, language: Language) -> list[str]:
-    """Return a whole form as tokens, brackets joined to heads, without usual types of variables."""
+    """Return the tokens of a form, with brackets joined to heads and without usual types."""
     if isinstance(tree, str):
         return [tree]
     children, _ = _kept(tree, language)
@@ -96,9 +95,9 @@ def tree_of(sketch: Sequence[str], leaves: Iterable[str], language: Language) ->
     """Return the form that has a sketch and leaves.
 
     Args:
-        sketch: of the form.
-        leaves: as many as `places_of` has places without a token, in their order.
-        language: of the form.
+        sketch: the sketch.
+        leaves: the leaves in order, one for each place of `places_of` without a token.
+        language: the language of the form.
 
     Raises:
         InputError: see `places_of`.
@@ -125,24 +124,23 @@ def tree_of(sketch: Sequence[str], leaves: Iterable[str], language: Language) ->
 
 
 def opened(tokens: Sequence[str]) -> list[int]:
-    """Return for each token, and for one more, the place of the innermost open bracket before it.
+    """Return the innermost open bracket before each token, and after the last token.
 
-    Places count from 1; 0 stands for none. Brackets beyond the first ones close nothing.
+    Brackets are given by position, from 1; 0 means none. Unbalanced closing brackets are ignored.
     """
-    stack, found = [0], []
-    for place, token in enumerate(tokens, start=1):
-        found.append(stack[-1])
+    stack, innermost = [0], []
+    for position, token in enumerate(tokens, start=1):
+        innermost.append(stack[-1])
         if token == CLOSE:
             stack = stack[:-1] or [0]
         elif token.startswith("("):
-            stack.append(place)
-    return [*found, stack[-1]]
+            stack.append(position)
+    return [*innermost, stack[-1]]
 
 
 def _kept(tree: tuple[Tree, ...], language: Language) -> tuple[tuple[Tree, ...], bool]:
-    """Return the children of a node without a variable's usual type.
-
-    And whether its head is a binder of whose children none may be left out.
+    """Return the children of a node without a variable's usual type, and whether its head is a
+    binder whose children must all be in the sketch.
     """
     head, children = str(tree[0]), tree[1:]
     if head not in language.binders:
@@ -156,7 +154,7 @@ def _kept(tree: tuple[Tree, ...], language: Language) -> tuple[tuple[Tree, ...],
 
 
 def _opening(token: str, language: Language) -> tuple[str, bool]:
-    """Return the head of an opening bracket, and whether a variable that it binds is left out."""
+    """Return the head of an opening bracket, and whether its variable is omitted."""
     head = token.removeprefix("(")
     if head.endswith(_WHOLE) and head.removesuffix(_WHOLE) in language.binders:
         return head.removesuffix(_WHOLE), False

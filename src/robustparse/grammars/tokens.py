@@ -3,7 +3,7 @@
 from robustparse.errors import InputError
 
 PUNCTUATION = frozenset("(),;")
-"""Tokens that are no names."""
+"""Tokens that are not names."""
 
 
 class TokenReader:
@@ -13,7 +13,7 @@ class TokenReader:
         text: the tokens, separated by blanks.
 
     Attributes:
-        rest: the tokens not read yet, the next one last.
+        rest: the tokens that are still to be read, in reverse order.
 
     Raises:
         InputError: the form is empty.
@@ -31,26 +31,26 @@ class TokenReader:
         return self.rest[-1] if self.rest else ""
 
     def unexpected(self, expected: str) -> InputError:
-        """Return the error that another token is expected."""
-        place = len(self.tokens) - len(self.rest)
-        found = f"{self.next!r} is token {place + 1}" if self.rest else "the form ends too early"
-        return InputError(f"{found} of {' '.join(self.tokens)!r:.120}", expected=expected)
+        """Return the error for an unexpected next token."""
+        number = len(self.tokens) - len(self.rest) + 1
+        message = f"{self.next!r} is token {number}" if self.rest else "the form ends too early"
+        return InputError(f"{message} of {' '.join(self.tokens)!r:.120}", expected=expected)
 
     def take(self, token: str) -> None:
         """Read this token.
 
         Raises:
-            InputError: another one is next.
+            InputError: another token is next.
         """
         if self.next != token:
             raise self.unexpected(repr(token))
         self.rest.pop()
 
     def leaf(self) -> str:
-        """Read a token that is no punctuation.
+        """Read a token that is not punctuation.
 
         Raises:
-            InputError: there is none.
+            InputError: there is no such token.
         """
         if not self.rest or self.next in PUNCTUATION:
             raise self.unexpected("a name")

@@ -32,8 +32,8 @@ class Node:
 
 
 class _Open(NamedTuple):
-    """A node under construction: the values of the fields before the frontier field, its own so
-    far, and the step at which the constructor was applied.
+    """A node under construction: the values of the fields before the frontier field, the current
+    values of the frontier field, and the step at which the constructor was applied.
     """
 
     constructor: Constructor
@@ -48,12 +48,13 @@ class _Open(NamedTuple):
 
 @dataclass(frozen=True)
 class Derivation:
-    """A tree so far; immutable, so that hypotheses may share their beginnings.
+    """A partial tree; immutable, so that hypotheses can share their beginnings.
 
     Args:
-        grammar: says which actions fit.
-        steps: actions so far.
-        tree: the whole tree, once it is finished.
+        grammar: the grammar that says which actions fit.
+        open_nodes: nodes under construction, from the root to the current one.
+        steps: number of actions so far.
+        tree: the finished tree.
     """
 
     grammar: Grammar
@@ -63,12 +64,12 @@ class Derivation:
 
     @property
     def finished(self) -> bool:
-        """Whether the tree is whole."""
+        """Whether the tree is finished."""
         return self.tree is not None
 
     @property
     def parent_step(self) -> int:
-        """The step that applied the constructor whose field is filled, from 0.
+        """The step, from 0, that applied the constructor of the frontier field.
 
         -1 at the root and when finished.
         """

@@ -1,9 +1,10 @@
-"""What a checkpoint of ours holds in addition to Lightning's keys, and how it is read safely.
+"""Describes models in checkpoints, and reads checkpoints safely.
 
-The key ``robustparse`` holds the format's number, the version that wrote it, the model's
-specification (class path and plain arguments, nested), the vocabulary as lists and, if known, a
-digest of the training data. Nothing in it is unpickled beyond what ``weights_only=True`` allows,
-and only public classes of ``robustparse.models`` and classes of trusted modules are instantiated.
+In addition to Lightning's keys, a checkpoint has the key ``robustparse``: the number of the format,
+the version that wrote it, the model's specification (class path and plain arguments, nested), the
+vocabulary as lists and, if known, a digest of the training data. Nothing is unpickled beyond
+``weights_only=True``, and only public classes of ``robustparse.models`` and classes of trusted
+modules are instantiated.
 """
 
 import importlib
@@ -19,32 +20,34 @@ import torch
 from robustparse import __version__, trust
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, reason
-from robustparse.models.bounds import TRAIN_AGAIN, check_plain, check_weights
+from robustparse.files import checkpoint_file
+from robustparse.models.checkpoint_limits import TRAIN_AGAIN, check_plain, check_weights
 from robustparse.models.encoders.base import Encoder
 
 FORMAT = 2
 KEY = "robustparse"
 _OURS = "robustparse.models"
-_FOLDER = 0x10  # the attribute of DOS by which a zip archive marks a folder
-_GIVEN_LATER = ("self", "vocabulary", "init_from")
-# What an encoder reads from a file when it is new, and where a checkpoint keeps what was read.
-_KEPT = {"model": "stored", "weights": "stored", "vectors": "vector_words"}
+_FOLDER = 0x10  # the DOS attribute of folders in a zip archive
+_NOT_DESCRIBED = ("vocabulary", "init_from")
+# Arguments that name a file, and the arguments in which a checkpoint keeps its content.
+_KEPT = {"model": "stored", "weights": "stored", "vectors": "vector_words", "encoding": "clusters"}
 
 
-def specification(part: object) -> dict[str, Any]:
+def specification(module: object) -> dict[str, Any]:
     """Return ``{"class_path", "init_args"}`` of an object that keeps its arguments as attributes.
 
     Paths become strings.
 
     Raises:
-        InputError: no model could be made of it again: the class is not public, or an argument is
-            neither plain data nor an object of a public class.
+        InputError: the class is not public, or an argument is neither plain data nor an object of
+            a public class.
     """
-    class_path = public_path(type(part))
-    names = [n for n in inspect.signature(type(part).__init__).parameters if n not in _GIVEN_LATER]
+    class_path = public_path(type(module))
     arguments: dict[str, Any] = {}
-    for name in names:
-        value = getattr(part, name)
+    for name in argument_names(type(module)):
+        if name in _NOT_DESCRIBED:
+            continue
+        value = getattr(module, name)
         value = str(value) if isinstance(value, PurePath) else value
         if not _is_plain(value):
             try:
@@ -58,26 +61,38 @@ def specification(part: object) -> dict[str, Any]:
     return {"class_path": class_path, "init_args": arguments}
 
 
+def argument_names(cls: type) -> list[str]:
+    """Return the names of a constructor's arguments, including those of its base class."""
+    names: dict[str, None] = {}
+    for base in cls.__mro__:
+        parameters = inspect.signature(base.__init__).parameters.values()  # type: ignore[misc]
+        names |= dict.fromkeys(each.name for each in parameters if each.kind != each.VAR_KEYWORD)
+        if not any(each.kind == each.VAR_KEYWORD for each in parameters):
+            break
+    names.pop("self", None)
+    return [*names]
+
+
 def public_path(cls: type) -> str:
     """Return the path by which checkpoints name a class.
 
     Raises:
         InputError: it is neither a public class of ours nor one of a trusted module.
     """
-    own = f"{cls.__module__}.{cls.__qualname__}"
+    path = f"{cls.__module__}.{cls.__qualname__}"
     if getattr(importlib.import_module(_OURS), cls.__name__, None) is cls:
         return f"{_OURS}.{cls.__name__}"
-    if not trust.allowed(own):
+    if not trust.allowed(path):
         raise InputError(
-            f"no checkpoint of a {own} could be loaded",
+            f"checkpoints of {path} could not be loaded",
             expected=f"a public class of {_OURS}, or one of a trusted module",
             remedy=f"add {trust.OPTION} {cls.__module__.partition('.')[0]}",
         )
-    return own
+    return path
 
 
 def _is_plain(value: object) -> bool:
-    """Tell whether a checkpoint can hold a value; numpy's numbers, though floats, it cannot."""
+    """Tell whether a checkpoint can hold a value; it cannot hold numbers of numpy."""
     if type(value) in (list, tuple):
         return all(map(_is_plain, value))  # type: ignore[call-overload]
     if type(value) is dict:
@@ -85,13 +100,12 @@ def _is_plain(value: object) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
-    """Return the object of a ``specification``.
+def instantiate(spec: Mapping[str, Any], **further: Any) -> Any:
+    """Return the object of a ``specification``, made with further arguments.
 
     Raises:
         InputError: the class is not public, does not take these arguments, runs a program that
-            the command line does not allow, or would read more files: a checkpoint holds all that
-            it needs.
+            the command line does not allow, or would read another file.
     """
     class_path = str(spec.get("class_path"))
     module = class_path.rpartition(".")[0]
@@ -109,13 +123,13 @@ def instantiate(spec: Mapping[str, Any], **given: Any) -> Any:
         for source, kept in _KEPT.items():
             if arguments.get(source) is not None and arguments.get(kept) is None:
                 raise InputError(
-                    f"a checkpoint names {source} {arguments[source]!r} without the {kept} that "
-                    "were read from there, and nothing else is read or fetched for a checkpoint",
+                    f"the checkpoint names {source} {arguments[source]!r} but lacks its content "
+                    f"({kept}), and other files are not read",
                     remedy="train the model again",
                 )
         kind = trust.allowed_class(class_path)
         trust.check_arguments(kind, arguments)
-        return kind(**arguments, **given)
+        return kind(**arguments, **further)
     except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise InputError(
             f"this version of robustparse ({__version__}) cannot make the checkpoint's "
@@ -128,14 +142,16 @@ def describe(
     vocabulary: Vocabulary,
     trained_on: str | None = None,
     data_columns: list[str] | None = None,
+    numeric_labels: bool = False,
 ) -> dict[str, Any]:
     """Return what to store under ``KEY``.
 
     Args:
-        model: its specification is stored.
-        vocabulary: of its training data.
-        trained_on: what tells these data from others.
-        data_columns: the names of the columns that they were read from.
+        model: the model.
+        vocabulary: the vocabulary of its training data.
+        trained_on: the digest of these data.
+        data_columns: the names of their columns.
+        numeric_labels: whether their labels are numbers in their file.
     """
     return {
         "format": FORMAT,
@@ -144,6 +160,7 @@ def describe(
         "vocabulary": vocabulary.to_lists(),
         "trained_on": trained_on,
         "data_columns": data_columns,
+        "numeric_labels": numeric_labels,
     }
 
 
@@ -151,18 +168,14 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
     """Return a checkpoint's content, on the CPU.
 
     Args:
-        path: of the file.
-        key: the option that names it.
+        path: the file, or the folder of a training run (`checkpoint_file`).
+        key: the option that names the file.
 
     Raises:
-        InputError: the file is missing, truncated, no checkpoint of robustparse, of another
+        InputError: the file is missing or damaged, is not a checkpoint of robustparse, has another
             format, or holds more than plain data.
     """
-    path = Path(path)
-    if not path.is_file():
-        others = ", ".join(sorted(other.name for other in path.parent.glob("*.ckpt")))
-        remedy = f"{path.parent} has {others}" if others else None
-        raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
+    path = checkpoint_file(path, key)
     try:
         content = load_plain(path)
     except Exception as error:  # a broken or hostile file may raise anything
@@ -175,14 +188,14 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
         raise InputError("a checkpoint, but not one that robustparse wrote", path=path)
     described = content[KEY]
-    if (found := described.get("format")) != FORMAT:
+    if (number := described.get("format")) != FORMAT:
         raise InputError(
-            f"format {found}, and this version {__version__} reads {FORMAT}",
+            f"format {number}, and this version {__version__} reads {FORMAT}",
             path=path,
             remedy=f"load it with robustparse {described.get('version')}, which wrote it",
         )
-    parts = (described.get("model"), described.get("vocabulary"), content.get("state_dict"))
-    if not all(isinstance(part, dict) for part in parts):
+    needed = (described.get("model"), described.get("vocabulary"), content.get("state_dict"))
+    if not all(isinstance(value, dict) for value in needed):
         raise InputError("the checkpoint is incomplete", path=path, remedy="train the model again")
     size = path.stat().st_size
     check_plain(described, path, KEY, _plain_size(path))
@@ -197,16 +210,16 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
 
 
 def load_plain(path: Path, map_location: Any = "cpu") -> Any:
-    """Read a file of ``torch.save``: only tensors and plain data, whose checksums hold.
+    """Read a file of ``torch.save`` that holds only tensors and plain data.
 
-    Such a file is a zip archive with a checksum a member, which torch does not look at.
+    Such a file is a zip archive. Its members have checksums, which torch does not check.
 
     Raises:
-        Exception: of any kind, where the file is no such archive, damaged or hostile.
+        Exception: of any kind, if the file is damaged, hostile or of another format.
     """
     with zipfile.ZipFile(path) as archive:
-        # What torch writes is not compressed, so that a file holds no more than its size. Lengths
-        # and attributes have no checksum, and torch reads nothing of a member marked as a folder.
+        # Torch does not compress, so that the content is not larger than the file. Checksums do not
+        # cover lengths and attributes, and torch skips members that are marked as folders.
         for member in archive.infolist():
             if member.file_size != member.compress_size or member.external_attr & _FOLDER:
                 raise zipfile.BadZipFile(f"{member.filename} is not a plain member")
@@ -216,63 +229,70 @@ def load_plain(path: Path, map_location: Any = "cpu") -> Any:
         if (damaged := archive.testzip()) is not None:
             raise zipfile.BadZipFile(f"the checksum of {damaged} does not hold")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is wrong with the file is raised
+        warnings.simplefilter("ignore")  # a bad file raises an exception
         return torch.load(path, map_location=map_location, weights_only=True)
 
 
 def _plain_size(path: Path) -> int:
-    """Return the bytes of a checkpoint that are not the values of tensors."""
+    """Return the size of a checkpoint in bytes, without the values of tensors."""
     with zipfile.ZipFile(path) as archive:
-        return sum(one.file_size for one in archive.infolist() if one.filename.endswith(".pkl"))
+        members = archive.infolist()
+        return sum(member.file_size for member in members if member.filename.endswith(".pkl"))
 
 
 def _refusal(error: Exception) -> str:
-    """Why torch refuses a file, without its advice on how to load it all the same."""
-    *_, said = str(error).rpartition("WeightsUnpickler error:")
-    first, *_ = said.strip().split("\n")
-    return first.partition(". ")[0] if said != str(error) and first else reason(error)
+    """Return torch's reason to reject a file, without its advice on how to load it anyway."""
+    *_, message = str(error).rpartition("WeightsUnpickler error:")
+    first, *_ = message.strip().split("\n")
+    return first.partition(". ")[0] if message != str(error) and first else reason(error)
 
 
-def held_arguments(content: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """Return the arguments of a part of the model, such as its encoder, in a checkpoint."""
-    try:
-        arguments: Mapping[str, Any] = content[KEY]["model"]["init_args"][part]["init_args"]
-    except (KeyError, TypeError):
-        raise InputError(
-            f"the checkpoint does not say what its {part} was", remedy="train the model again"
-        ) from None
+def model_arguments(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of the model in a checkpoint."""
+    return _arguments(content[KEY]["model"], "itself")
+
+
+def encoder_arguments(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of the model's encoder in a checkpoint."""
+    return _arguments(model_arguments(content).get("encoder"), "its encoder")
+
+
+def _arguments(described: Any, what: str) -> Mapping[str, Any]:
+    arguments = described.get("init_args") if isinstance(described, dict) else None
+    if not isinstance(arguments, dict):
+        problem = f"the checkpoint does not describe {what}"
+        raise InputError(problem, remedy="train the model again")
     return arguments
 
 
 def check_same_class(model: object, path: str | Path, content: Mapping[str, Any]) -> None:
-    """Refuse to start a model from a checkpoint of a class that it does not extend.
+    """Check that a model may start from a checkpoint: of its class, or of one that it extends.
 
     Raises:
         InputError: names both classes.
     """
-    held = str(content[KEY]["model"].get("class_path")).rpartition(".")[2]
-    if held not in {base.__name__ for base in type(model).__mro__}:
+    stored = str(content[KEY]["model"].get("class_path")).rpartition(".")[2]
+    if stored not in {base.__name__ for base in type(model).__mro__}:
         raise InputError(
-            f"holds a {held}",
+            f"holds a {stored}",
             path=path,
             key="init_from",
             expected=f"a {type(model).__name__}",
-            remedy=f"name a checkpoint of that class, or set the model's class_path to {held}",
+            remedy=f"name a checkpoint of that class, or set the model's class_path to {stored}",
         )
 
 
 def check_same_files(
     encoder: Encoder, vocabulary: Vocabulary, checkpoint: Mapping[str, Any]
 ) -> None:
-    """Refuse to continue a run with other vectors, another tokenizer or another vocabulary."""
+    """Check that a run continues with the same vectors, tokenizer and vocabulary."""
     remedy = "resume with the files it was trained with, or start from it with "
     remedy += "model.init_args.init_from"
-    if found := encoder.differences(held_arguments(checkpoint, "encoder")):
-        raise InputError(
-            f"the checkpoint's encoder differs in {' and '.join(found)}", remedy=remedy
-        )
-    lists = vocabulary.to_lists()  # of which the first checkpoints have one less
-    if any(lists.get(name) != found for name, found in checkpoint[KEY]["vocabulary"].items()):
+    if differences := encoder.differences(encoder_arguments(checkpoint)):
+        problem = f"the checkpoint's encoder differs in {' and '.join(differences)}"
+        raise InputError(problem, remedy=remedy)
+    lists = vocabulary.to_lists()
+    if any(lists.get(name) != stored for name, stored in checkpoint[KEY]["vocabulary"].items()):
         raise InputError(
             "the checkpoint was trained with another vocabulary than this data gives",
             remedy=remedy,
@@ -282,7 +302,7 @@ def check_same_files(
 def fill_weights(
     model: torch.nn.Module, path: str | Path, content: Mapping[str, Any], finite: bool = True
 ) -> None:
-    """Load the weights of a checkpoint's content; with ``finite``, refuse NaN and infinity.
+    """Load the weights of a checkpoint's content; with ``finite``, reject NaN and infinity.
 
     Raises:
         InputError: names or shapes differ from the model's, or a weight is not finite.
@@ -291,18 +311,18 @@ def fill_weights(
     try:
         model.load_state_dict(weights)
     except RuntimeError:
-        own, held = _shapes(model.state_dict()), _shapes(weights)
-        first = next(name for name in {**own, **held} if own.get(name) != held.get(name))
+        needed, stored = _shapes(model.state_dict()), _shapes(weights)
+        first = next(name for name in needed | stored if needed.get(name) != stored.get(name))
         raise InputError(
             "its weights do not fit this model's configuration: "
-            f"{first} is {held.get(first, 'missing')}",
+            f"{first} is {stored.get(first, 'missing')}",
             path=path,
-            expected=f"it to be {own.get(first, 'missing')}",
+            expected=f"it to be {needed.get(first, 'missing')}",
             remedy="give the model the settings that the checkpoint was trained with"
             + _other_settings(model, content[KEY]["model"]),
         ) from None
     for name, weight in model.named_parameters() if finite else ():
-        # NaN and infinity reach the sum, which takes one quick pass; so may large finite numbers.
+        # The quick sum is not finite if a weight is not; large finite weights need the slow check.
         if not weight.detach().sum().isfinite() and not weight.isfinite().all():
             raise InputError(
                 f"its weight {name} holds NaN or infinity: training went wrong before it was "
@@ -312,27 +332,27 @@ def fill_weights(
             )
 
 
-def _other_settings(model: object, held: Mapping[str, Any]) -> str:
-    """Name the numbers in a checkpoint's specification that are not the model's, as options."""
-    own = dict(_leaves(specification(model)["init_args"]))
+def _other_settings(model: object, stored: Mapping[str, Any]) -> str:
+    """Return the integers in which a checkpoint's specification differs, as options."""
+    settings = dict(_leaves(specification(model)["init_args"]))
     differing = [
         f" --model.init_args.{name} {value}"
-        for name, value in _leaves(held["init_args"])
+        for name, value in _leaves(stored["init_args"])
         if isinstance(value, int)
-        and own.get(name, value) != value
+        and settings.get(name, value) != value
         and name != "seed"
         and not name.startswith("optimization.")
     ]
     return ":" + "".join(differing) if differing else ""
 
 
-def _leaves(settings: Mapping[str, Any], room: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the settings that hold no others, by their whole names."""
+def _leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the innermost settings with their full names."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{room}{name}.")
+            yield from _leaves(value, f"{prefix}{name}.")
         else:
-            yield room + name, value
+            yield prefix + name, value
 
 
 def _shapes(weights: Mapping[str, Any]) -> dict[str, str]:

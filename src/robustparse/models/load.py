@@ -1,30 +1,32 @@
-"""A model from its checkpoint."""
+"""Loads a model from its checkpoint."""
 
 from pathlib import Path
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.files import checkpoint_file
 from robustparse.models.base import Model
-from robustparse.models.bounds import making_from
 from robustparse.models.checkpoint import KEY, fill_weights, instantiate, read_checkpoint
+from robustparse.models.checkpoint_limits import making_from
 
-# Commands, which name no kind of model, take the name from here.
+# Commands do not import from rooms of one task, so that they take the name from here.
 from robustparse.models.dependency.trees import Decoder as Decoder
 from robustparse.models.dependency.trees import check_decoder
 
 
 def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = None) -> Model:
-    """Return the model a checkpoint holds, on the CPU, in evaluation mode; no other file is read.
+    """Return the model of a checkpoint, on the CPU, in evaluation mode; no other file is read.
 
     Args:
-        path: the checkpoint.
-        decoder: instead of the one the model was trained with.
-        beam: hypotheses a text, instead of as many as the model was trained with.
+        path: the checkpoint, or the folder of a training run (`checkpoint_file`).
+        decoder: replaces the decoder of the training run.
+        beam: replaces the beam size of the training run.
 
     Raises:
-        InputError: see ``read_checkpoint``; or what it holds makes no model, or one without
-            a choice of decoders or without a beam, or its weights are not finite.
+        InputError: see ``read_checkpoint``; the checkpoint describes no model, or its weights are
+            not finite; or the model has no decoders to choose from, or no beam.
     """
+    path = checkpoint_file(path)
     content = read_checkpoint(path)
     try:
         with making_from(path, content["state_dict"]):
@@ -34,7 +36,7 @@ def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = No
     except InputError as error:
         raise error if error.path == str(path) else InputError(str(error), path=path) from error
     if not isinstance(model, Model):
-        raise InputError(f"{content[KEY]['model']['class_path']!r} is no model", path=path)
+        raise InputError(f"{content[KEY]['model']['class_path']!r} is not a model", path=path)
     if decoder is not None:
         check_decoder(decoder)
         _set(model, path, "decoder", decoder, "one way to decode")
@@ -44,15 +46,16 @@ def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = No
         _set(model, path, "beam", beam, "no beam")
     fill_weights(model, path, content)
     model.checkpoint, model.trained_on = str(path), content[KEY].get("trained_on")
-    columns = content[KEY].get("data_columns")  # which the first checkpoints do not have
+    columns = content[KEY].get("data_columns")
     if isinstance(columns, list) and len(columns) > 1 and all(isinstance(c, str) for c in columns):
         model.data_columns = columns
+    model.numeric_labels = content[KEY].get("numeric_labels") is True
     return model.eval()
 
 
 def _set(model: Model, path: str | Path, key: str, value: object, otherwise: str) -> None:
-    """Set how a model decodes, if that is a choice."""
+    """Set an attribute of the model if it has such an attribute."""
     if not hasattr(model, key):
-        found = f"a {type(model).__name__} has {otherwise}"
-        raise InputError(found, path=path, key=key, remedy="leave it out")
+        problem = f"a {type(model).__name__} has {otherwise}"
+        raise InputError(problem, path=path, key=key, remedy="leave it out")
     setattr(model, key, value)

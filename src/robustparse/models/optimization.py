@@ -1,4 +1,4 @@
-"""The optimiser of every model, as plain numbers, and its learning rate over a run's steps."""
+"""The optimizer and the learning rate schedule of a training run, as plain numbers."""
 
 import math
 from collections.abc import Sequence
@@ -20,23 +20,24 @@ class Optimization:
 
     Args:
         learning_rate: at its peak (2e-3).
-        betas: of Adam (0.9, 0.9).
-        eps: of the optimiser (1e-12).
-        decay: the exponential schedule multiplies by ``decay ** (step / decay_steps)`` (0.75), the
-            schedule by epochs by ``decay`` after each epoch but the first ``constant_epochs``.
+        betas: Adam's betas (0.9, 0.9).
+        eps: the optimizer's epsilon (1e-12).
+        decay: the ``exponential`` schedule multiplies the rate by ``decay ** (step / decay_steps)``
+            (0.75), the ``epochs`` schedule by ``decay`` after each epoch, except the first
+            ``constant_epochs``.
         decay_steps: see ``decay`` (5000).
         warmup_steps: steps over which the rate rises linearly (0).
-        schedule: ``exponential``, ``epochs``, ``linear`` (down to 0 at the last step of the run) or
+        schedule: ``exponential``, ``epochs``, ``linear`` (to 0 at the last step of the run) or
             ``constant``.
-        pretrained_learning_rate: of a pretrained encoder's own weights, at its peak (5e-5, SuPar);
-            None takes ``learning_rate``.
+        pretrained_learning_rate: the peak learning rate of a pretrained encoder's weights (5e-5,
+            SuPar); None takes ``learning_rate``.
         constant_epochs: see ``decay`` (0).
         method: ``adam`` or ``rmsprop``.
-        alpha: of RMSprop (0.95, released code of Dong and Lapata 2018).
+        alpha: RMSprop's alpha (0.95, released code of Dong and Lapata 2018).
 
     Raises:
-        InputError: a number is out of range, there is no such schedule or method, or a schedule by
-            epochs has a warm-up, which is one of steps.
+        InputError: a number is out of range, the schedule or method is unknown, or the ``epochs``
+            schedule has a warm-up, which counts steps.
     """
 
     def __init__(
@@ -76,14 +77,14 @@ class Optimization:
         self.constant_epochs, self.method, self.alpha = constant_epochs, method, alpha
 
     def factor(self, step: int, total: float) -> float:
-        """Return what the learning rate is multiplied by at a step of ``total``, or in an epoch."""
+        """Return the factor of the learning rate at a step of ``total`` steps, or in an epoch."""
         if self.schedule == "epochs":
             return float(self.decay ** max(0, step - self.constant_epochs))
         if step < self.warmup_steps:
             return (step + 1) / self.warmup_steps
         if self.schedule == "linear":
-            left = max(total - self.warmup_steps, 1)
-            return max(0.0, 1.0 - (step - self.warmup_steps) / left)
+            decay_steps = max(total - self.warmup_steps, 1)
+            return max(0.0, 1.0 - (step - self.warmup_steps) / decay_steps)
         if self.schedule == "exponential":
             return float(self.decay ** (step / self.decay_steps))
         return 1.0
@@ -91,18 +92,18 @@ class Optimization:
     def configured(
         self, module: pl.LightningModule, pretrained: Sequence[nn.Parameter]
     ) -> OptimizerLRScheduler:
-        """Return the optimiser of a module that a trainer runs, with its schedule.
+        """Return the optimizer of a module that a trainer runs, with its schedule.
 
         Args:
-            module: what is trained.
-            pretrained: those of its parameters that learn at ``pretrained_learning_rate``.
+            module: the module.
+            pretrained: its parameters that learn at ``pretrained_learning_rate``.
 
         Raises:
-            InputError: the schedule ends with the run, and nobody knows at which step that is.
+            InputError: the schedule is linear, and the number of steps is unknown.
         """
         known = {id(parameter) for parameter in pretrained}
-        own = [p for p in module.parameters() if p.requires_grad and id(p) not in known]
-        groups: list[dict[str, Any]] = [{"params": own}]
+        others = [p for p in module.parameters() if p.requires_grad and id(p) not in known]
+        groups: list[dict[str, Any]] = [{"params": others}]
         if pretrained:
             rate = self.pretrained_learning_rate
             rate = self.learning_rate if rate is None else rate
@@ -110,7 +111,7 @@ class Optimization:
         total = module.trainer.estimated_stepping_batches if self.schedule == "linear" else 0
         if math.isinf(total):
             raise InputError(
-                "linear falls to 0 at the run's last step, which is not known",
+                "linear falls to 0 at the last step of the run, which is not known",
                 key="optimization: schedule",
                 remedy="set trainer.max_steps or trainer.max_epochs, or another schedule",
             )
@@ -127,7 +128,7 @@ class Optimization:
     def _optimizer(self, groups: list[dict[str, Any]], fused: bool) -> torch.optim.Optimizer:
         if self.method == "rmsprop":
             return torch.optim.RMSprop(groups, self.learning_rate, alpha=self.alpha, eps=self.eps)
-        # One kernel for a whole group is several times faster on a CPU; elsewhere it would refuse
-        # to clip gradients in 16-mixed precision.
+        # A fused optimizer is several times faster on a CPU; on other devices it cannot clip
+        # gradients in 16-mixed precision.
         rate = self.learning_rate
         return torch.optim.Adam(groups, rate, betas=self.betas, eps=self.eps, fused=fused)

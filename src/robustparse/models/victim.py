@@ -1,4 +1,4 @@
-"""Models as attacks see them: word rows in, predictions out, left as they were found."""
+"""Models as victims of attacks: rows of words in, predictions out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -26,27 +26,27 @@ from robustparse.models.white_box import (
     character_vectors,
     spelling,
 )
-from robustparse.tasks.task import MOST_LISTED, Task
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Ids, Predictions
 
 Precision = Literal["32-true", "bf16-mixed"]
 
 
 class ModelVictim:
-    """Fulfils the protocol of ``robustparse.attacks.victim`` with one model or several.
+    """A model, or an ensemble, as a victim; see ``robustparse.attacks.victim`` for the protocols.
 
-    Several models answer together, by the mean that the first one's ``mean`` says, and with its
-    decoder and beam. Each has a word table of its own; the victim's rows are places in a table over
-    all of them. What concerns labels and training data is the first model's.
+    The members of an ensemble answer together: the first model's ``mean``, decoder and beam count,
+    and so do its labels and training data. Each model has its own word table; the victim's rows
+    belong to a joint table.
 
     Args:
-        models: under attack, all of one class, with the same labels and trained on the same data,
-            as far as their checkpoints say.
-        precision: of their passes: the models' own, or bfloat16 products as in mixed training,
-            which are faster on processors that have them and may move an answer here and there.
+        models: models of one class, with equal labels and, if known, equal training data.
+        precision: ``32-true``, or ``bf16-mixed`` as in mixed training, which is faster on some
+            processors and changes a few answers.
 
     Raises:
-        InputError: there is no model, or no such precision, or the models cannot answer together.
+        InputError: there is no model, the precision is unknown, or the models cannot answer
+            together.
     """
 
     unknown = UNKNOWN
@@ -56,8 +56,8 @@ class ModelVictim:
         self.models = list(models)
         _check_members(self.models)
         self._mixed = precision == "bf16-mixed"
-        self._words = _JointTable([one.encoder.intern for one in self.models], reserved=2)
-        self._marks = _JointTable([one.intern_marks for one in self.models], reserved=1)
+        self._words = _JointTable([model.intern for model in self.models], reserved=2)
+        self._marks = _JointTable([model.intern_marks for model in self.models], reserved=1)
         self._vectors: InputVectors | None = None
 
     @property
@@ -82,12 +82,12 @@ class ModelVictim:
 
     @property
     def training_words(self) -> Set[str]:
-        """See ``Victim``; the most frequent come first."""
+        """See ``Victim``; the most frequent words come first."""
         return self.model.vocabulary.training_words
 
     def reading(self, example: Example) -> Reading:
-        """See ``Task.reading``."""
-        return self.task.reading(example)
+        """See ``Files.reading``."""
+        return self.task.files.reading(example)
 
     @property
     def training_features(self) -> Mapping[str, Set[tuple[str, str]]]:
@@ -95,7 +95,7 @@ class ModelVictim:
         return self.model.vocabulary.training_features
 
     def check(self, examples: Sequence[Example]) -> None:
-        """See ``Model.check``; all models must read the sentences."""
+        """See ``Model.check``; every model must be able to read the sentences."""
         for model in self.models:
             model.check(examples)
 
@@ -104,10 +104,9 @@ class ModelVictim:
         examples: Sequence[Example],
         path: str | Path,
         punctuation: PunctuationPolicy = "none",
-        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """See ``Model.warnings``, of the first model."""
-        return self.model.warnings(examples, path, punctuation, most=most)
+        """See ``Model.warnings``; those of the first model."""
+        return self.model.warnings(examples, path, punctuation)
 
     def intern(self, words: Sequence[str]) -> Ids:
         """Return the victim's rows of words, ``(words,)``."""
@@ -118,29 +117,29 @@ class ModelVictim:
         return self._marks.intern(marks)
 
     def name_ids(self, names: Sequence[str]) -> Ids:
-        """See ``Model.name_ids``, of the first model."""
-        return self.model.name_ids(names).astype(np.int32)
+        """See ``Codec.name_ids``; those of the first model."""
+        return self.model.codec.name_ids(names).astype(np.int32)
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
         """Return predictions for texts of these lengths as the task's answers."""
-        return self.model.answers(predictions, lengths)
+        return self.model.codec.decode_rows(predictions, lengths)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Return which words have an embedding of their own in some model, ``(words,)``."""
-        told = [one.encoder.embedded(words) for one in self.models]
-        known = [one for one in told if one is not None]
+        """Return which words have an embedding in any model, ``(words,)``; None if unknown."""
+        by_model = [model.encoder.embedded(model.codes(words)) for model in self.models]
+        known = [mask for mask in by_model if mask is not None]
         return np.any(known, axis=0) if known else None
 
     def seen_in_training(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which words the first checkpoint's vocabulary holds, lower-cased, ``(words,)``.
+        """Return which words are in the first model's vocabulary, ignoring case, ``(words,)``.
 
-        It leaves out words seen once and rarer than ``min_count``, which count as not seen.
+        The vocabulary has no words seen once or less often than ``min_count``.
         """
         held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)
 
     def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
-        """See ``Victim.predict``; one forward pass of each model."""
+        """See ``Victim.predict``."""
         members = range(len(self.models))
         batches = [self._batch(member, words, marks, lengths, {}) for member in members]
         states = [model(batch) for model, batch in zip(self.models, batches, strict=True)]
@@ -155,13 +154,13 @@ class ModelVictim:
         loss: str,
         among: Sequence[NDArray[np.bool_]],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """See ``DifferentiableVictim.gradient``; there is one model only."""
+        """See ``DifferentiableVictim.gradient``; not for ensembles."""
         model = self._only("gradients of")
-        batch = self._batch(0, words, marks, lengths, model.restricted_gold(gold, among))
+        batch = self._batch(0, words, marks, lengths, model.codec.restrict(gold, among))
         embedded = model.embed(batch).detach()
         # The backward pass of cuDNN's LSTM exists in training mode only.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-            states = model.read(embedded.requires_grad_(), batch)
+            states = model.states_of(embedded.requires_grad_(), batch)
             losses = (model.margin if loss == "margin" else model.loss)(states, batch)
             (gradient,) = torch.autograd.grad(losses.sum(), embedded)
         return tuple(map(_numpy, by_word(model, batch, gradient, embedded.detach())))  # type: ignore[return-value]
@@ -175,29 +174,26 @@ class ModelVictim:
         loss: str,
         among: Sequence[NDArray[np.bool_]],
     ) -> NDArray[np.float64]:
-        """See ``MeasuredVictim.followed``; there is one model only."""
+        """See ``MeasuredVictim.followed``; not for ensembles."""
         model = self._only("losses of")
-        batch = self._batch(0, words, marks, lengths, model.restricted_gold(gold, among))
-        states = model.read(model.embed(batch), batch)
+        batch = self._batch(0, words, marks, lengths, model.codec.restrict(gold, among))
+        states = model.states_of(model.embed(batch), batch)
         return _numpy((model.margin if loss == "margin" else model.loss)(states, batch))
 
     def losses(self, examples: Sequence[Example]) -> NDArray[np.float64]:
-        """Return the loss of each example's gold answer, without dropout, ``(examples,)``.
-
-        There is one model only.
-        """
+        """Return the losses of gold answers, without dropout, ``(examples,)``; for one model."""
         model = self._only("losses of")
         numbered = [replace(example, id=row) for row, example in enumerate(examples)]
-        found = np.zeros(len(numbered))
+        losses = np.zeros(len(numbered))
         with self.evaluating():
             for batch in EvaluationLoader(model.encode(numbered, checked=False), self.batch_words):
                 batch = batch.to(model.device)
-                found[batch.ids.cpu().numpy()] = _numpy(model.loss(model(batch), batch))
-        return found
+                losses[batch.ids.cpu().numpy()] = _numpy(model.loss(model(batch), batch))
+        return losses
 
     def vectors(self, rows: Ids) -> NDArray[np.float64]:
         """See ``DifferentiableVictim.vectors``."""
-        if self._vectors is None:
+        if self._vectors is None or self._vectors.outdated:
             self._vectors = InputVectors(self._only("embeddings of"))
         return self._vectors.of(self._words.of_member(0, rows))
 
@@ -208,9 +204,10 @@ class ModelVictim:
         model = self._only("character gradients of")
         rows = torch.from_numpy(self._words.of_member(0, words).astype(np.int64))
         flat = torch.from_numpy(gradients).flatten(0, 1)
-        found, vectors = character_gradients(spelling(model), rows.to(model.device).flatten(), flat)
-        shape = (*words.shape, *found.shape[1:])
-        return _numpy(found).reshape(shape), _numpy(vectors).reshape(shape)
+        rows = rows.to(model.device).flatten()
+        by_character, vectors = character_gradients(spelling(model), rows, flat)
+        shape = (*words.shape, *by_character.shape[1:])
+        return _numpy(by_character).reshape(shape), _numpy(vectors).reshape(shape)
 
     def character_vectors(self, rows: Ids) -> NDArray[np.float64]:
         """See ``CharacterVictim.character_vectors``."""
@@ -227,8 +224,7 @@ class ModelVictim:
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Switch to evaluation without gradients; afterwards every module's mode is what it was."""
-        self._vectors = None  # weights may have changed since
+        """Switch to evaluation without gradients, and restore every module's mode afterwards."""
         device = self.model.device.type
         mixed = torch.autocast(device, torch.bfloat16) if self._mixed else nullcontext()
         with ExitStack() as stack:
@@ -242,7 +238,7 @@ class ModelVictim:
             raise InputError(
                 f"{what} {len(self.models)} models together were asked for",
                 key="checkpoint",
-                remedy="attack one checkpoint, or all of them by a black-box recipe",
+                remedy="attack one checkpoint, or choose a black-box recipe",
             )
         return self.model
 
@@ -254,87 +250,95 @@ class ModelVictim:
         lengths: Ids,
         gold: Mapping[str, NDArray[np.int64]],
     ) -> Batch:
-        """Return texts as one model reads them, on its device."""
-        parts = (
-            np.arange(len(words)),
-            self._words.of_member(member, words),
-            self._marks.of_member(member, marks),
-            lengths,
-        )
-        ids, rows, own, sizes = (torch.from_numpy(part.astype(np.int64)) for part in parts)
+        """Return texts as a batch of one model, on its device."""
+        rows, marks = self._words.of_member(member, words), self._marks.of_member(member, marks)
+        arrays = (np.arange(len(words)), rows, marks, lengths)
+        ids, of_words, of_marks, sizes = (torch.from_numpy(a.astype(np.int64)) for a in arrays)
         columns = {name: torch.from_numpy(column) for name, column in gold.items()}
-        batch = Batch(ids, rows, own, sizes, columns, weight=torch.tensor(1.0))
+        batch = Batch(ids, of_words, of_marks, sizes, columns, weight=torch.tensor(1.0))
         return batch.to(self.models[member].device)
 
 
 class _JointTable:
-    """One numbering of words or marks over several models.
+    """A joint numbering of words or marks for several models.
+
+    Words with equal ids in every model share a row, since the victim reads them as the same word.
 
     Args:
-        interns: of each model, what gives the ids of words or marks.
-        reserved: ids from 0 that mean the same in every model.
+        interns: for each model, the function that returns the ids of words or marks.
+        reserved: the number of ids, from 0, that are equal in all models.
     """
 
     def __init__(self, interns: Sequence[Callable[[Sequence[str]], Ids]], reserved: int) -> None:
         self._interns = interns
         self._rows: dict[str, int] = {}
+        self._row_of_ids = {(row,) * len(interns): row for row in range(reserved)}
         self._size = reserved
         self._members = np.tile(np.arange(reserved, dtype=np.int32), (len(interns), 1))
 
     def intern(self, words: Sequence[str]) -> Ids:
-        """Return the place of each word in the table, ``(words,)``; new ones are added."""
+        """Return the row of each word, ``(words,)``; add new words to the table."""
         rows = self._rows
         new = [word for word in dict.fromkeys(words) if word not in rows]
         if new:
-            end = self._size + len(new)
-            rows.update(zip(new, range(self._size, end), strict=True))
-            if end > self._members.shape[1]:
-                self._members = np.pad(self._members, ((0, 0), (0, 2 * end)))
-            for member, intern in enumerate(self._interns):
-                self._members[member, self._size : end] = intern(new)
-            self._size = end
+            known = self._row_of_ids
+            ids = list(zip(*(intern(new).tolist() for intern in self._interns), strict=True))
+            for word, of_word in zip(new, ids, strict=True):
+                rows[word] = known.setdefault(of_word, len(known))
+            self._add(list(known)[self._size :])
         return np.fromiter(map(rows.__getitem__, words), np.int32, len(words))
 
+    def _add(self, ids: Sequence[tuple[int, ...]]) -> None:
+        """Add rows, each with the ids that all models have for it."""
+        end = self._size + len(ids)
+        if end > self._members.shape[1]:
+            self._members = np.pad(self._members, ((0, 0), (0, 2 * end)))
+        self._members[:, self._size : end] = (
+            np.array(ids, np.int32).reshape(len(ids), len(self._interns)).T
+        )
+        self._size = end
+
     def of_member(self, member: int, rows: Ids) -> Ids:
-        """Return a model's own ids of the table's, of any shape."""
-        found: Ids = self._members[member][rows]
-        return found
+        """Return a model's ids for rows of the table, of any shape."""
+        ids: Ids = self._members[member][rows]
+        return ids
 
 
 def _check_members(models: Sequence[Model]) -> None:
-    """Refuse models that differ in what a joint answer needs, and none at all."""
+    """Check that models can answer together."""
     if not models:
         raise InputError("no model to attack", key="checkpoint", expected="at least one")
     first = models[0]
     origin = next((model for model in models if model.trained_on), first)
     for number, model in enumerate(models[1:], start=2):
-        differing = (
-            (other, each) for other in (first, origin) for each in _differences(other, model)
-        )
-        for other, (found, expected) in differing:
-            own = "it" if model.checkpoint else f"model {number}"
-            raise InputError(
-                f"{own} and {other.checkpoint or f'model {1 + models.index(other)}'} {found}",
-                path=model.checkpoint,
-                key="checkpoint",
-                expected=expected,
-            )
+        for other in (first, origin):
+            for difference, expected in _differences(other, model):
+                name = "it" if model.checkpoint else f"model {number}"
+                other_name = other.checkpoint or f"model {1 + models.index(other)}"
+                raise InputError(
+                    f"{name} and {other_name} {difference}",
+                    path=model.checkpoint,
+                    key="checkpoint",
+                    expected=expected,
+                )
 
 
 def _differences(first: Model, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield why two models cannot answer together, and what could."""
+    """Yield the reasons why two models cannot answer together, and what is expected instead."""
     if type(model) is not type(first):
         names = f"a {type(model).__name__} and a {type(first).__name__}"
         yield f"are of different classes: {names}", "models of one class"
         return
     for what in ("labels", "sketches"):
-        if differing := {*getattr(model.vocabulary, what)} ^ {*getattr(first.vocabulary, what)}:
-            names = ", ".join(sorted(differing))
-            yield f"have different {what}: {names}", f"models trained on the same {what}"
+        names, expected = getattr(model.vocabulary, what), getattr(first.vocabulary, what)
+        if names != expected:
+            differing = ", ".join(sorted({*names} ^ {*expected})) or "the same, in another order"
+            yield f"have different {what}: {differing}", f"models trained on the same {what}"
     for name in type(first).shared_settings:
-        own, other = getattr(model, name), getattr(first, name)
-        if own != other:
-            yield f"differ in {name}: {own} and {other}", f"models trained with the same {name}"
+        values = getattr(model, name), getattr(first, name)
+        if values[0] != values[1]:
+            difference = f"differ in {name}: {values[0]} and {values[1]}"
+            yield difference, f"models trained with the same {name}"
     if first.trained_on and model.trained_on and first.trained_on != model.trained_on:
         yield "were trained on different data", "models trained on the same training file"
 

@@ -1,7 +1,7 @@
-"""Sentences translated into another language and back (Huang et al. 2021, section 3.1).
+"""Back-translation: translates sentences into another language and back (Huang et al. 2021, 3.1).
 
-The paper translates by Google's interface through Russian, French and Japanese, and keeps the best
-of the three by Sentence-BERT. Here any command or Marian model translates.
+The paper uses Google's interface with Russian, French and Japanese and keeps the best of the three
+by Sentence-BERT. Here any command or Marian model can translate.
 """
 
 import hashlib
@@ -20,15 +20,16 @@ import numpy as np
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError
 from robustparse.files import folder_digest, unwritable
 from robustparse.perturbations.perturbation import NEW, Perturbation, Rewording
-from robustparse.pretrained import TRANSLATOR, load_translator, model_folder
+from robustparse.pretrained.loading import TRANSLATOR, load_translator, model_folder
 from robustparse.types import Example, Sentence
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
 _TEXTS_AT_ONCE = 64
-_MOST_UNITS = 3  # of a translation for each of the text
+_MOST_UNITS = 3  # maximum length of a translation, in units per unit of the text
+_BEAMS = 4
 
 
 class Translator(ABC):
@@ -37,21 +38,21 @@ class Translator(ABC):
     @property
     @abstractmethod
     def settings(self) -> str:
-        """A text that changes with everything that the translations depend on."""
+        """A text that changes with everything that affects the translations."""
 
     @abstractmethod
     def translate(self, texts: Sequence[str]) -> list[str]:
-        """Translate texts of one line each, every one by itself."""
+        """Translate texts of one line each, independently of each other."""
 
 
 class TranslationCommand(Translator):
-    """A program that reads a text a line and writes its translation a line.
+    """A program that reads one text per line and writes one translation per line.
 
     A file may name it only with ``--trust`` and the program's name, see `robustparse.trust`.
 
     Args:
-        command: its name and arguments, such as ``[apertium, -u, eng-spa]`` (Debian: `apt install
-            apertium apertium-eng-spa`; ``-u`` leaves out the marks at unknown words).
+        command: the program and its arguments, such as ``[apertium, -u, eng-spa]`` (Debian: `apt
+            install apertium apertium-eng-spa`; ``-u`` omits the marks at unknown words).
         seconds: the time limit for 64 texts.
 
     Raises:
@@ -63,7 +64,7 @@ class TranslationCommand(Translator):
 
     def __init__(self, command: list[str], *, seconds: float = 300.0) -> None:
         if not command:
-            raise InputError("names none", key="translation command", expected="a program")
+            raise InputError("is empty", key="translation command", expected="a program")
         if not seconds > 0:
             raise InputError(f"must be > 0, got {seconds}", key="translation command: seconds")
         self.command, self.seconds = list(command), seconds
@@ -98,10 +99,10 @@ class TranslationCommand(Translator):
         answers = done.stdout.removesuffix("\n").split("\n") if done.stdout else []
         if done.returncode or len(answers) != len(texts):
             said = done.stderr.strip().splitlines() or ["nothing"]
-            # Tracebacks end with what is wrong; usages begin with it.
+            # The cause is in the last line of a traceback, and in the first line of a usage.
             ends = " … ".join(line.strip()[:120] for line in dict.fromkeys((said[0], said[-1])))
             found = f"ended with code {done.returncode} and {len(answers)} lines for {len(texts)}"
-            raise InputError(f"{found}, saying: {ends}", key=key, remedy=f"mend it, {again}")
+            raise InputError(f"{found}, saying: {ends}", key=key, remedy=f"correct it, {again}")
         return answers
 
 
@@ -111,41 +112,34 @@ class TranslationModel(Translator):
     Some of them need the library sentencepiece.
 
     Args:
-        model: folder of a saved one, or a hub name (read from the local cache).
-        beams: of its beam search (4).
+        model: folder of a saved model, or a hub name (read from the local cache).
         device: `auto` takes a GPU if there is one.
-        download: whether a name that is not in the local cache may be fetched.
+        download: whether to download a model that is not in the local cache.
 
     Raises:
         InputError: when first used: the model or the device is missing.
     """
 
-    def __init__(
-        self, model: str, *, beams: int = 4, device: str = "auto", download: bool = False
-    ) -> None:
-        check_least("translation model", beams=beams)
-        self.model, self.beams = model, beams
-        self.device, self.download = device, download
+    def __init__(self, model: str, *, device: str = "auto", download: bool = False) -> None:
+        self.model, self.device, self.download = model, device, download
 
     @property
     def settings(self) -> str:
         """See `Translator.settings`."""
         files = folder_digest(model_folder(self.model, self.download, TRANSLATOR))
-        return json.dumps([files, self.beams])
+        return json.dumps([files, _BEAMS])
 
     def translate(self, texts: Sequence[str]) -> list[str]:
-        """See `Translator.translate`; one by one, so that no translation depends on the others."""
+        """See `Translator.translate`; texts are not batched, since that could change results."""
         model, tokenizer = self._loaded
-        found = []
+        translations = []
         for text in texts:
             units = tokenizer([text], return_tensors="pt", truncation=True).to(model.device)
             read = {name: units[name] for name in ("input_ids", "attention_mask")}
             most = _MOST_UNITS * units["input_ids"].shape[1]
-            made = model.generate(
-                **read, num_beams=self.beams, do_sample=False, max_new_tokens=most
-            )
-            found.append(str(tokenizer.decode(made[0], skip_special_tokens=True)))
-        return found
+            made = model.generate(**read, num_beams=_BEAMS, do_sample=False, max_new_tokens=most)
+            translations.append(str(tokenizer.decode(made[0], skip_special_tokens=True)))
+        return translations
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
@@ -154,20 +148,20 @@ class TranslationModel(Translator):
 
 
 class BackTranslation(Perturbation):
-    """Translates a sentence there and back, through one language or the best of several.
+    """Translates a sentence into another language and back.
 
-    Words that both sentences have in the same order are taken to stand for each other.
+    Words that both sentences share in the same order are aligned.
 
     Args:
         there: translators into other languages.
-        back: from each of them, in the same order.
-        similarity: keeps a translation if it is similar enough to the original by its own
-            threshold, and the most similar one of several languages; without it the first language
-            counts.
-        cache: file of what has been translated, made if missing; None keeps nothing.
+        back: translators from each of these languages, in the same order.
+        similarity: accepts a translation if its similarity to the original reaches the threshold,
+            and chooses the most similar one of several languages; without it, the first language is
+            used.
+        cache: file of translations, created if missing; None: no cache.
 
     Raises:
-        InputError: not as many translators lead back; or see the translators.
+        InputError: the numbers of translators differ; or see the translators.
     """
 
     def __init__(
@@ -179,15 +173,18 @@ class BackTranslation(Perturbation):
         cache: str | None = "~/.cache/robustparse/translations.sqlite",
     ) -> None:
         if len(there) != len(back) or not there:
-            found = f"{len(there)} translators lead there and {len(back)} back"
-            raise InputError(found, key="back translation", expected="as many, at least one")
+            raise InputError(
+                f"{len(there)} translators to other languages, but {len(back)} back",
+                key="back translation",
+                expected="equal numbers, at least one",
+            )
         self.there, self.back = list(there), list(back)
         self.similarity, self.cache = similarity, cache
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`; nothing is drawn."""
-        (found,) = self.rewordings([Example(0, sentence, None)], 0)
-        return found
+        (rewording,) = self.rewordings([Example(0, sentence, None)], 0)
+        return rewording
 
     def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
         """See `Perturbation.rewordings`; nothing is drawn."""
@@ -207,7 +204,7 @@ class BackTranslation(Perturbation):
     def _best(self, texts: Sequence[str], versions: Sequence[Sequence[str]]) -> list[str]:
         if self.similarity is None:
             return list(versions[0])
-        measured = np.stack([self.similarity.between(one, texts) for one in versions])
+        measured = np.stack([self.similarity.between(version, texts) for version in versions])
         best = measured.argmax(axis=0).tolist()
         enough = (measured.max(axis=0) >= self.similarity.minimum).tolist()
         return [
@@ -216,27 +213,27 @@ class BackTranslation(Perturbation):
         ]
 
     def _translated(self, texts: Sequence[str], translator: Translator) -> list[str]:
-        """Return translations, old ones from the cache; new ones are made and written in parts."""
-        settings = translator.settings  # of a folder: a digest of all that it holds
+        """Translate texts, using the cache; new translations are made and stored in batches."""
+        settings = translator.settings  # computed once: it may be the digest of a folder
         keys = {text: _key(settings, text) for text in texts}
         cache = None
-        found: dict[bytes, str] = {}
+        known: dict[bytes, str] = {}
         if self.cache is not None:
             cache = DiskCache(Path(self.cache).expanduser(), "translation")
             rows = cache.read([*keys.values()])
-            found = {key: _text(cache, key, row) for key, row in rows.items()}
-            found = {key: text for key, text in found.items() if unwritable(text) is None}
-        left = [text for text, key in keys.items() if key not in found]
+            known = {key: _text(cache, key, row) for key, row in rows.items()}
+            known = {key: text for key, text in known.items() if unwritable(text) is None}
+        left = [text for text, key in keys.items() if key not in known]
         for begin in range(0, len(left), _TEXTS_AT_ONCE):
-            part = left[begin : begin + _TEXTS_AT_ONCE]
-            new = zip([keys[text] for text in part], translator.translate(part), strict=True)
+            batch = left[begin : begin + _TEXTS_AT_ONCE]
+            new = zip([keys[text] for text in batch], translator.translate(batch), strict=True)
             fresh = dict(new)
-            for text in part:
+            for text in batch:
                 _check(translator, text, fresh[keys[text]])
             if cache is not None:
                 cache.write({key: [text] for key, text in fresh.items()})
-            found |= fresh
-        return [found[keys[text]] for text in texts]
+            known |= fresh
+        return [known[keys[text]] for text in texts]
 
 
 def _key(settings: str, text: str) -> bytes:
@@ -244,7 +241,7 @@ def _key(settings: str, text: str) -> bytes:
 
 
 def _check(translator: Translator, text: str, answer: str) -> None:
-    """Refuse a translation with a character that no file of sentences can hold.
+    """Reject a translation with a character that cannot be written to a file of sentences.
 
     Raises:
         InputError: names the translator and the character.
@@ -254,18 +251,18 @@ def _check(translator: Translator, text: str, answer: str) -> None:
             f"answers {text!r:.60} with {character}",
             key=f"{type(translator).__name__} {translator.settings}",
             expected="a line of text without control characters",
-            remedy="mend the command or model",
+            remedy="correct the command, or choose another model",
         )
 
 
 def _text(cache: DiskCache, key: bytes, row: Sequence[object]) -> str:
     if len(row) != 1 or not isinstance(row[0], str):
-        raise cache.refused(key, f"{row!r:.60}", "one text")
+        raise cache.row_error(key, f"{row!r:.60}", "one text")
     return row[0]
 
 
 def _aligned(words: Sequence[str], text: str) -> Rewording:
-    """Return a text as words in the original's casing, aligned with it where words are the same."""
+    """Split a text into words, lower-cased if the original is, and align equal words."""
     new = _TOKEN.findall(text)
     if not any(word != word.lower() for word in words):
         new = [word.lower() for word in new]

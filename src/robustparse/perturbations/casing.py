@@ -1,4 +1,4 @@
-"""Casing as people type it: none, all capitals, or a capital at the start of every word."""
+"""Changes casing as people type it: no capitals, only capitals, or capitalised words."""
 
 from collections.abc import Callable
 from typing import Literal, get_args
@@ -13,7 +13,7 @@ Case = Literal["lower", "upper", "capitalized"]
 
 
 def _capitalized(word: str) -> str:
-    """Return a word with a capital first; the second half of a contraction is no word."""
+    """Capitalise a word, except the second half of a contraction."""
     return word if word.lower() in ("n't", "n’t") else word[:1].upper() + word[1:]
 
 
@@ -28,8 +28,8 @@ class Casing(Perturbation):
     """Writes every word of a sentence in one casing.
 
     Args:
-        to: ``lower``, ``upper``, or ``capitalized`` (as a headline: all other letters stay as they
-            are); by default one of them is drawn for each sentence.
+        to: ``lower``, ``upper``, or ``capitalized`` (as in headlines; other letters are kept); by
+            default one of them is drawn for each sentence.
 
     Raises:
         InputError: there is no such casing.

@@ -1,13 +1,12 @@
 """English contractions: "do not" becomes "don't", and "don't" becomes "do not".
 
-Tokenised corpora write a contraction as two words ("do n't", "I 'm"), which keeps their number;
-texts that are split at blanks write one. Only what has one reading is changed: "'s" and "'d" are
-never written out, and nothing is moved, so that "Don't you know" and "Isn't it" stay.
+Tokenised corpora write a contraction as two words ("do n't", "I 'm"), which keeps the number of
+words; texts that are split at blanks write one word. Ambiguous contractions ("'s" and "'d") are
+never expanded, and words are not moved, so that "Don't you know" and "Isn't it" stay unchanged.
 
-A verb is not contracted where what belongs to it stands elsewhere or is left out, the *gap* of
-"what it is _ is good", "I know who he is _ now" and "she is _ too" (King 1970). A noun is not
-contracted either: "the will not to live". Where the neighbouring words leave this open, the words
-stay as they are.
+A verb is not contracted before a *gap*, where its complement is moved or omitted, as in "what it is
+_ is good", "I know who he is _ now" and "she is _ too" (King 1970). Nouns are not contracted: "the
+will not to live". If the neighbouring words do not decide, the words stay unchanged.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.types import Sentence
 
-# What stands before "not", and before "n't" where that is another form.
+# Verbs before "not", and their forms before "n't".
 _VERBS = {
     verb: verb
     for verb in (
@@ -36,7 +35,7 @@ _SUBJECTS = {
 }
 _PRONOUNS = frozenset(_SUBJECTS) | {"this", "these", "those"}
 
-# Where a word of the first group is behind, in the same clause, what belongs to "be" may be gone.
+# After one of these words in the same clause, the complement of "be" may be moved.
 _TAKEN_FROM_BE = frozenset(
     (
         *("what", "who", "whom", "whose", "which", "how", "than", "as"),
@@ -46,7 +45,7 @@ _TAKEN_FROM_BE = frozenset(
 _TAKEN_AWAY = _TAKEN_FROM_BE | {"where", "wherever", "when", "whenever", "why"}
 _CLAUSE_ENDS = frozenset('.,;:!?()"') | {"--", "``", "''"}
 
-# Verbs in the present or past: one that follows another verb begins what comes after a gap.
+# Finite verbs: after another verb they begin the words after a gap.
 _FINITE = frozenset(
     (
         *("am", "is", "are", "was", "were", "has", "had", "does", "did", "'s", "'re", "'m", "'d"),
@@ -74,7 +73,7 @@ _PREPOSITIONS = frozenset(
         "without",
     )
 )
-# They follow a gap as well as a verb that has all that belongs to it.
+# Words that may follow a gap or a complete verb.
 _ADVERBS = frozenset(
     (
         *("again", "already", "always", "anymore", "anyway", "currently", "ever", "here", "now"),
@@ -87,16 +86,16 @@ _ADJECTIVES_OF_GAPS = frozenset(("like", "worth", "called", "done", "made", "sup
 _DETERMINERS = frozenset(
     ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their", "whose", "no", "'s")
 )
-_NOUNS = frozenset(("will", "can", "need", "must", "might", "do", "have"))  # and verbs
-_INVERTED = frozenset(("why", "how", "when", "where"))  # a verb after them comes before its subject
+_NOUNS = frozenset(("will", "can", "need", "must", "might", "do", "have"))  # verbs and nouns
+_INVERTED = frozenset(("why", "how", "when", "where"))  # words followed by verb, then subject
 
 
 class Contractions(Perturbation):
-    """Contracts what is written out, and writes out what is contracted, wherever it can.
+    """Contracts full forms and expands contractions, wherever possible.
 
     Args:
-        joined: contract into one word, as in texts that are split at blanks. Contractions that are
-            one word are written out either way.
+        joined: contract to one word, as in texts that are split at blanks. Contractions of one word
+            are always expanded.
     """
 
     def __init__(self, *, joined: bool = False) -> None:
@@ -125,7 +124,7 @@ class Contractions(Perturbation):
 
 
 def _contracted(plain: Sequence[str], at: int) -> tuple[str, str] | None:
-    """Return a verb and "not", or a pronoun and a verb, contracted; the clause must continue."""
+    """Contract a verb and "not", or a pronoun and a verb that is not before a gap."""
     word, following, after = plain[at : at + 3]
     if word in _VERBS and following == "not":
         return None if _is_noun(plain, at) else (_VERBS[word], "n't")
@@ -144,7 +143,7 @@ def _is_noun(plain: Sequence[str], at: int) -> bool:
 
 
 def _before_gap(plain: Sequence[str], at: int) -> bool:
-    """Tell whether what belongs to a verb after a pronoun is missing after it, or may be."""
+    """Tell whether there is, or may be, a gap after a verb that follows a pronoun."""
     verb, after, beyond = plain[at : at + 3]
     be = verb in ("am", "are", "is")
     if not after.isalpha() or after in _AND or after in (_NOT_AFTER_BE if be else _FINITE):
@@ -163,7 +162,7 @@ def _before_gap(plain: Sequence[str], at: int) -> bool:
 
 
 def _clause_before(plain: Sequence[str], at: int) -> list[str]:
-    """Return the words before a position, back to a punctuation mark."""
+    """Return the words between the previous punctuation mark and a position."""
     begin = at
     while begin and plain[begin - 1] not in _CLAUSE_ENDS:
         begin -= 1
@@ -171,7 +170,7 @@ def _clause_before(plain: Sequence[str], at: int) -> list[str]:
 
 
 def _written_out(plain: Sequence[str], at: int) -> tuple[str, str] | None:
-    """Return a verb and "n't" written out, unless its subject follows."""
+    """Expand a verb and "n't", unless the verb's subject follows."""
     word, following = plain[at : at + 2]
     if word in _FULL and following == "n't" and not _inverted(plain, at, at + 2):
         return _FULL[word], "not"
@@ -182,9 +181,9 @@ def _inverted(plain: Sequence[str], at: int, after: int) -> bool:
     """Tell whether the subject of a contracted verb follows: "why don't the men know".
 
     Args:
-        plain: the words.
+        plain: the lower-cased words.
         at: the position of the verb.
-        after: that of the word after "not".
+        after: the position of the word after "not".
     """
     if plain[after] in _PRONOUNS:
         return True
@@ -195,7 +194,7 @@ def _inverted(plain: Sequence[str], at: int, after: int) -> bool:
 
 
 def _full_words(plain: Sequence[str], at: int) -> list[str]:
-    """Return what the contraction in one word stands for; nothing if it is none."""
+    """Expand a contraction of one word; empty if the word is not a contraction."""
     word = plain[at]
     if at > 0 and word in _WRITTEN_OUT:
         return [_WRITTEN_OUT[word]]
@@ -208,7 +207,7 @@ def _full_words(plain: Sequence[str], at: int) -> list[str]:
 
 
 def _cased(new: str, old: str) -> str:
-    """Return a word in the casing of another: all capitals, a capital first, or as it is."""
+    """Put a word in the casing of another: all capitals, capitalised, or unchanged."""
     if old.isupper() and len(old) > 1:
         return new.upper()
     return new[:1].upper() + new[1:] if old[:1].isupper() else new

@@ -1,9 +1,9 @@
-"""Function words put in, left out or exchanged (Huang et al. 2021, section 3.1).
+"""Inserts, deletes or replaces function words (Huang et al. 2021, section 3.1).
 
-The paper calls the first two insertion and deletion, the third substitution (f), and lists no
-words. Those here are what its released sets insert most often, with the other words of their
-classes. Words that carry meaning of their own are not among them (`MEANT_WORDS`): negations, "or",
-question words, quantifiers and comparatives.
+The paper calls these operations insertion, deletion and substitution (f), and lists no words. The
+words here are those that its released sets insert most often, with the other words of their
+classes. Words that carry meaning are excluded (`MEANT_WORDS`): negations, "or", question words,
+quantifiers and comparatives.
 """
 
 import numpy as np
@@ -27,58 +27,55 @@ MEANT_WORDS = frozenset(
         *("several", "some", "fewer", "least", "less", "more", "most", "only"),
     )
 )
-"""Words of closed classes that no other word can stand for."""
+"""Words of closed classes that cannot be replaced by any other word."""
 _KNOWN = frozenset(FUNCTION_WORDS)
 
 
 def is_function_word(word: str) -> bool:
-    """Tell whether a word is one of `FUNCTION_WORDS`; casing does not count."""
+    """Tell whether a word is in `FUNCTION_WORDS`, ignoring case."""
     return word.lower() in _KNOWN
 
 
 class Insertion(Perturbation):
-    """Puts a function word at a random place: before any word, or at the end.
+    """Inserts a function word at a random position: before any word, or at the end.
 
-    A stop that ends the sentence stays there.
+    A final stop stays at the end.
     """
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
         words, origins = list(sentence.words), list(range(len(sentence)))
         end = len(words) - (len(words) > 1 and words[-1] in STOPS)
-        place = int(rng.integers(end + 1))
-        words.insert(place, FUNCTION_WORDS[int(rng.integers(len(FUNCTION_WORDS)))])
-        origins.insert(place, NEW)
+        position = int(rng.integers(end + 1))
+        words.insert(position, FUNCTION_WORDS[int(rng.integers(len(FUNCTION_WORDS)))])
+        origins.insert(position, NEW)
         return Rewording(tuple(words), tuple(origins))
 
 
 class Deletion(Perturbation):
-    """Leaves out one of the function words, any as likely as another."""
+    """Deletes a random function word."""
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`; the only word of a sentence stays."""
         kept = list(range(len(sentence)))
-        if (places := _places(sentence)) and len(kept) > 1:
-            kept.remove(places[int(rng.integers(len(places)))])
+        if (positions := _positions(sentence)) and len(kept) > 1:
+            kept.remove(positions[int(rng.integers(len(positions)))])
         return Rewording(tuple(sentence.words[at] for at in kept), tuple(kept))
 
 
 class FunctionWordSubstitution(Perturbation):
-    """Puts another function word, any as likely as another, in place of one of the function words.
-
-    The word put in takes on the casing of its place if that is a capital.
-    """
+    """Replaces a random function word by another one, which is capitalised if the original is."""
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
         words = list(sentence.words)
-        if places := _places(sentence):
-            place = places[int(rng.integers(len(places)))]
-            others = [word for word in FUNCTION_WORDS if word != words[place].lower()]
+        if positions := _positions(sentence):
+            position = positions[int(rng.integers(len(positions)))]
+            others = [word for word in FUNCTION_WORDS if word != words[position].lower()]
             new = others[int(rng.integers(len(others)))]
-            words[place] = new.capitalize() if words[place][:1].isupper() else new
+            words[position] = new.capitalize() if words[position][:1].isupper() else new
         return Rewording.of(words)
 
 
-def _places(sentence: Sentence) -> list[int]:
+def _positions(sentence: Sentence) -> list[int]:
     return [at for at, word in enumerate(sentence.words) if is_function_word(word)]

@@ -1,7 +1,7 @@
-"""What every operation is: a rule that rewords a sentence and keeps what it means.
+"""The base class of operations, which reword a sentence without changing its meaning.
 
-An operation knows no task. It says for each new word which original word it stands for, and
-`Task.project` carries the gold answer over. What it draws follows from (seed, sentence id).
+An operation does not depend on the task. It aligns each new word with an original word, and
+`Files.project` transfers the gold answer. Random choices follow from (seed, sentence id).
 """
 
 import inspect
@@ -19,17 +19,17 @@ from robustparse.graphemes import graphemes, is_letters
 from robustparse.randomness import stream
 from robustparse.types import Example, Sentence
 
-NEW = -1  # the origin of a word that stands for no original one
-STOPS = (".", "?", "!")  # a last word that stays last
+NEW = -1  # the origin of a word that corresponds to no original word
+STOPS = (".", "?", "!")  # marks that stay at the end of a sentence
 
 
 class Rewording(NamedTuple):
-    """The words that an operation puts in place of a sentence's.
+    """A reworded sentence.
 
     Attributes:
         words: the new words, at least one.
-        origins: for each of them the position, from 0, of the original word that it stands for, or
-            `NEW`. A position that is missing was dropped; one that is there twice was split.
+        origins: for each new word, the position (from 0) of the corresponding original word, or
+            `NEW`. Missing positions are deleted words; repeated positions are split words.
     """
 
     words: tuple[str, ...]
@@ -37,11 +37,11 @@ class Rewording(NamedTuple):
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Self:
-        """Return the rewording that puts one word in place of each."""
+        """Return the rewording that replaces the words one by one."""
         return cls(tuple(words), tuple(range(len(words))))
 
     def affected(self, original: Sequence[str]) -> int:
-        """Count the original words that do not stand there as they were."""
+        """Count the original words that are changed or deleted."""
         kept = {at for word, at in zip(*self, strict=True) if at != NEW and original[at] == word}
         return len(original) - len(kept)
 
@@ -51,20 +51,20 @@ class Perturbation(ABC):
 
     @abstractmethod
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
-        """Return the sentence reworded, or its own words where there is nothing to do."""
+        """Reword a sentence, or return its words if nothing can be changed."""
 
     def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
-        """Reword sentences, each by a random stream of its own; one with a model may override this.
+        """Reword sentences; operations with a model may override this to process batches.
 
         Args:
-            examples: whose gold answers are not looked at.
-            seed: of the streams, with each example's id.
+            examples: the sentences; gold answers are not used.
+            seed: the random stream of a sentence follows from (seed, id).
         """
         return [self.reword(each.sentence, stream(seed, each.id)) for each in examples]
 
     @property
     def name(self) -> str:
-        """What tables call it: its class and the settings that differ from the defaults."""
+        """The name in tables: the class and the settings that differ from the defaults."""
         kind = plain_name(type(self))
         settings = [
             f"{name}={_written(value)}"
@@ -75,9 +75,9 @@ class Perturbation(ABC):
 
 
 def _written(value: object) -> str:
-    """Write a setting; of a part, or of one in a list, the class."""
+    """Format a setting; objects are given by their class."""
     if isinstance(value, list):
-        return f"[{', '.join(repr(one) if _is_plain(one) else _written(one) for one in value)}]"
+        return f"[{', '.join(repr(v) if _is_plain(v) else _written(v) for v in value)}]"
     return str(value) if _is_plain(value) else type(value).__name__
 
 
@@ -86,16 +86,16 @@ def _is_plain(value: object) -> bool:
 
 
 def plain_name(operation: type[Perturbation]) -> str:
-    """Return the name by which commands know a class: ``final_stop`` for `FinalStop`."""
+    """Return the name of a class in commands: ``final_stop`` for `FinalStop`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", operation.__name__).lower()
 
 
 class WordPerturbation(Perturbation):
-    """Changes some words, each by itself.
+    """Changes some words, independently of each other.
 
     Args:
-        fraction: of the sentence's words, rounded down, but at least one word (0.15, the usual
-            budget of attacks); fewer where not as many can change.
+        fraction: the fraction of words to change, rounded down to at least one word (0.15, the
+            usual budget of attacks); fewer if fewer can be changed.
 
     Raises:
         InputError: the fraction is not in (0, 1].
@@ -106,7 +106,7 @@ class WordPerturbation(Perturbation):
         self.fraction = fraction
 
     def can_change(self, word: str) -> bool:
-        """Tell whether a word may be drawn; by default those of at least three letters only."""
+        """Tell whether a word may be changed; by default, words of at least three letters."""
         return is_letters(word) and len(graphemes(word)) >= 3
 
     @abstractmethod
@@ -116,28 +116,28 @@ class WordPerturbation(Perturbation):
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
         words = list(sentence.words)
-        places = [at for at, word in enumerate(words) if self.can_change(word)]
+        positions = [at for at, word in enumerate(words) if self.can_change(word)]
         count = max(1, int(self.fraction * len(words) + 1e-9))
-        for index in sorted(rng.permutation(len(places))[:count].tolist()):
-            words[places[index]] = self.change(words[places[index]], rng)
+        for index in sorted(rng.permutation(len(positions))[:count].tolist()):
+            words[positions[index]] = self.change(words[positions[index]], rng)
         return Rewording.of(words)
 
 
 def draw_rewordings(
     operations: Sequence[Perturbation], examples: Sequence[Example], seed: int
 ) -> list[tuple[Rewording, Perturbation]]:
-    """Reword each sentence by one of several operations, the next if that changes nothing.
+    """Reword each sentence by a randomly drawn operation, or by the next one if nothing changes.
 
-    Each operation, as likely to be drawn as another, rewords as it does without the others.
+    Operations are equally likely. The rewording of each does not depend on the other operations.
 
     Args:
-        operations: to draw from, at least one.
-        examples, seed: as in `Perturbation.rewordings`.
+        operations: one or more operations.
+        examples, seed: see `Perturbation.rewordings`.
 
     Returns:
-        For each sentence how it is reworded, and the operation that was the last to try.
+        For each sentence, its rewording and the operation that was tried last.
     """
-    found = [(Rewording.of(each.sentence.words), operations[0]) for each in examples]
+    results = [(Rewording.of(each.sentence.words), operations[0]) for each in examples]
     orders = [stream(seed, each.id, 1).permutation(len(operations)) for each in examples]
     left = list(range(len(examples)))
     for turn in range(len(operations)):
@@ -145,20 +145,20 @@ def draw_rewordings(
             drawn = [at for at in left if orders[at][turn] == index]
             rewordings = operation.rewordings([examples[at] for at in drawn], seed)
             for at, rewording in zip(drawn, rewordings, strict=True):
-                found[at] = _checked(rewording, examples[at], operation), operation
-        left = [at for at in left if found[at][0].words == examples[at].sentence.words]
-    return found
+                results[at] = _checked(rewording, examples[at], operation), operation
+        left = [at for at in left if results[at][0].words == examples[at].sentence.words]
+    return results
 
 
 def _checked(rewording: Rewording, example: Example, operation: Perturbation) -> Rewording:
-    """Refuse a rewording that is inconsistent, or that no file of sentences can hold."""
+    """Reject inconsistent output of a custom operation and words that files cannot hold."""
     words, origins = rewording
-    places = range(NEW, len(example.sentence))
+    positions = range(NEW, len(example.sentence))
     if not words or not all(words):
         found, expected = f"gives {list(words)!r}", "at least one word, none of them empty"
-    elif len(words) != len(origins) or not all(origin in places for origin in origins):
+    elif len(words) != len(origins) or not all(origin in positions for origin in origins):
         found = f"gives {len(words)} words with the origins {list(origins)!r}"
-        expected = f"for each word a position below {places.stop}, or {NEW}"
+        expected = f"for each word a position below {positions.stop}, or {NEW}"
     elif strange := _strange(words, example.sentence.words):
         found, expected = f"gives {strange}", "words without blanks and control characters"
     else:
@@ -168,7 +168,7 @@ def _checked(rewording: Rewording, example: Example, operation: Perturbation) ->
 
 
 def _strange(words: Sequence[str], original: Sequence[str]) -> str | None:
-    """Name a blank or control character of new words; the blanks of original words may stay."""
+    """Describe a blank or control character in new words, if it is not in the original words."""
     known = set("".join(original))
     for word in set(words).difference(original):
         new = "".join(set(word) - known)

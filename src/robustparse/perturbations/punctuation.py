@@ -1,4 +1,4 @@
-"""Punctuation as people leave it out, or put other marks."""
+"""Removes or changes punctuation."""
 
 from typing import Literal, get_args
 
@@ -11,7 +11,7 @@ from robustparse.types import Sentence
 How = Literal["drop", "change"]
 
 _STOPS = ".!?…。।؟"
-# Marks between words; others of Unicode's categories P, as % & @ /, are read aloud.
+# Punctuation marks. Other characters of Unicode's categories P, such as % & @ /, are read aloud.
 _MARKS = frozenset(_STOPS + """,;:"'`´“”‘’„«»()[]{}-–—¡¿、，""")
 _OTHERS = {
     ".": ("!", "...", ";"),
@@ -40,13 +40,13 @@ _OTHERS = {
 
 
 class FinalStop(Perturbation):
-    """Leaves out the full stop, question mark or exclamation mark at the end of a sentence.
+    """Removes the full stop, question mark or exclamation mark at the end of a sentence.
 
-    The last word is dropped, or loses the mark where that is not a word of its own.
+    If the mark is not a separate word, it is removed from the last word.
     """
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
-        """See `Perturbation.reword`; a sentence of stops only stays."""
+        """See `Perturbation.reword`; a sentence that is only a stop stays unchanged."""
         whole = Rewording.of(sentence.words)
         bare = sentence.words[-1].rstrip(_STOPS)
         if bare:
@@ -55,14 +55,14 @@ class FinalStop(Perturbation):
 
 
 class Punctuation(Perturbation):
-    """Drops all words that are punctuation, or puts another mark in place of each.
+    """Deletes all words that are punctuation, or replaces each by another mark.
 
     Args:
-        how: ``drop``, or ``change`` (into a mark that also occurs in such places: a stop becomes an
-            exclamation mark, a bracket another bracket); by default one is drawn for each sentence.
+        how: ``drop``, or ``change`` to a similar mark (a stop to an exclamation mark, a bracket to
+            another bracket); by default one is drawn for each sentence.
 
     Raises:
-        InputError: neither of the two.
+        InputError: another value of ``how``.
     """
 
     def __init__(self, *, how: How | None = None) -> None:
@@ -71,7 +71,7 @@ class Punctuation(Perturbation):
         self.how = how
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
-        """See `Perturbation.reword`; a sentence of punctuation only loses none."""
+        """See `Perturbation.reword`; a sentence of only punctuation loses no word."""
         how = self.how or get_args(How)[int(rng.integers(2))]
         if how == "change":
             return Rewording.of([_changed(word, rng) for word in sentence.words])

@@ -1,9 +1,9 @@
-"""Phrases and clauses in another order, as a dependency parser sees them.
+"""Reorders phrases and clauses, using the trees of a dependency parser.
 
-Huang et al. (2021, section 3.1) reorder by a syntactic paraphraser, SOW-REAP, that nobody can
-install any more. Here an adverbial moves to the other end of its sentence ("on monday show me the
-flights"; "if you can , tell me"), or two modifiers that follow each other change places ("to boston
-from denver"). The words stay the same.
+Huang et al. (2021, section 3.1) use a syntactic paraphraser, SOW-REAP, that can no longer be
+installed. Here an adverbial moves to the other end of its sentence ("on monday show me the
+flights"; "if you can , tell me"), or two adjacent modifiers swap ("to boston from denver"). The
+words stay the same.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,19 @@ MEASURES = frozenset(("obl:npmod", "obl:unmarked"))
 
 
 class Reordering(Perturbation):
-    """Moves an adverbial or exchanges two modifiers, by the trees of a parser.
+    """Moves an adverbial or swaps two modifiers, using the trees of a parser.
 
-    Its trees are those of Universal Dependencies: phrases are subtrees by ``obl``, ``nmod`` and
-    ``advcl`` without gaps. One possible order is drawn; a sentence without one stays. Phrases with
-    "of", and those of a measure ("40000 a year", ``obl:npmod`` or ``obl:unmarked``), stay with the
-    word that they belong to.
+    The parser must use Universal Dependencies: phrases are contiguous subtrees attached by ``obl``,
+    ``nmod`` or ``advcl``. One of the possible orders is drawn; without any, the sentence stays
+    unchanged. Phrases with "of" and measure phrases ("40000 a year", ``obl:npmod`` or
+    ``obl:unmarked``) are not moved.
 
     Args:
         parser: checkpoint of a dependency parser that needs no tags.
 
     Raises:
-        InputError: when first used: the checkpoint cannot be loaded or is no dependency parser's.
+        InputError: when first used: the checkpoint cannot be loaded, or is not that of a dependency
+            parser.
     """
 
     def __init__(self, parser: str) -> None:
@@ -62,7 +63,7 @@ class Reordering(Perturbation):
         model = load(self.parser)
         if model.task.name != "dependency":
             raise InputError(
-                f"answers the task {model.task.name}",
+                f"is a model for the task {model.task.name}",
                 path=self.parser,
                 key="reordering: parser",
                 expected="a dependency parser",
@@ -71,11 +72,11 @@ class Reordering(Perturbation):
 
 
 def orders(sentence: Sentence, tree: DependencyTree) -> list[list[int]]:
-    """Return the positions of the words in every order that one move gives, in order of the moves.
+    """Return all orders that one move can give, as positions of words.
 
     Args:
-        sentence: n words; a stop at its end stays there.
-        tree: of them.
+        sentence: n words; a final stop is not moved.
+        tree: the parse of the sentence.
     """
     end = len(sentence) - (sentence.words[-1] in STOPS)
     spans = {
@@ -84,21 +85,21 @@ def orders(sentence: Sentence, tree: DependencyTree) -> list[list[int]]:
         if tree.labels[at] not in MEASURES and (span := _span(tree, at, end)) is not None
         if sentence.words[span[0]].lower() != "of"
     }
-    found = []
+    results = []
     for at, (begin, after) in spans.items():
         if tree.labels[at].partition(":")[0] in ADVERBIALS:
             rest = [*range(begin), *range(after, end)]
             moved = [*range(begin, after)]
             # An adverbial at the beginning goes to the end, any other to the beginning.
-            found.append([*rest, *moved] if begin == 0 else [*moved, *rest])
+            results.append([*rest, *moved] if begin == 0 else [*moved, *rest])
         for other, (start, beyond) in spans.items():
             siblings = tree.heads[at] == tree.heads[other] < begin + 1
             if siblings and after == start and _modifies(tree, at) and _modifies(tree, other):
                 exchanged = [*range(start, beyond), *range(begin, after)]
-                found.append([*range(begin), *exchanged, *range(beyond, end)])
-    stays = [*range(end, len(sentence))]
-    whole = list(range(end))
-    return [[*order, *stays] for order in found if order != whole]
+                results.append([*range(begin), *exchanged, *range(beyond, end)])
+    stop = [*range(end, len(sentence))]
+    unchanged = list(range(end))
+    return [[*order, *stop] for order in results if order != unchanged]
 
 
 def _reworded(sentence: Sentence, tree: DependencyTree, rng: np.random.Generator) -> Rewording:
@@ -114,7 +115,7 @@ def _modifies(tree: DependencyTree, at: int) -> bool:
 
 
 def _span(tree: DependencyTree, at: int, end: int) -> tuple[int, int] | None:
-    """Return the first word of a subtree and the one after its last; None if it has a gap."""
+    """Return the range of a subtree's words (end exclusive); None if it has a gap."""
     inside = {at}
     while grown := {
         word for word in range(end) if tree.heads[word] - 1 in inside and word not in inside

@@ -1,8 +1,8 @@
-"""Slips of the fingers: letters swapped, lost, added, hit next to the right key, or held too long.
+"""Typing errors: letters that are swapped, dropped, inserted, doubled, or hit on a nearby key.
 
-A word keeps its casing, letter by letter. A letter and its marks, as an accent or a vowel sign, are
-one letter. Words of fewer than three letters, numbers and words with
-other characters in them stay as they are: a slip there often makes another word.
+The casing of letters is kept. A letter with its marks, such as an accent or a vowel sign, is one
+letter. Numbers, words of fewer than three letters and words with other characters are not changed,
+since an error there often gives another word.
 """
 
 import string
@@ -42,14 +42,14 @@ class Typos(WordPerturbation):
         for edit in get_args(Slip) if edits is None else edits:
             check_choice("typos: edits", edit, get_args(Slip))
         if edits == []:
-            raise InputError("names none", key="typos: edits", expected="at least one kind")
+            raise InputError("is empty", key="typos: edits", expected="at least one kind")
         self.edits = edits
         super().__init__(fraction=fraction)
 
     def change(self, word: str, rng: np.random.Generator) -> str:
         """See `WordPerturbation.change`; a word of one repeated letter cannot be swapped."""
         made = [_EDITS[edit](word, rng) for edit in self.edits or get_args(Slip)]
-        changed = [one for one in made if one != word]
+        changed = [new for new in made if new != word]
         return changed[int(rng.integers(len(changed)))] if changed else word
 
 
@@ -87,7 +87,7 @@ class KeyboardSlips(WordPerturbation):
     """Hits a key next to the right one, once in each drawn word.
 
     Args:
-        layout: of the keyboard, ``qwerty``, ``qwertz`` or ``azerty``.
+        layout: the keyboard layout, ``qwerty``, ``qwertz`` or ``azerty``.
         fraction: see `WordPerturbation`.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Words exchanged for others of the same meaning (Huang et al. 2021, section 3.1).
+"""Replaces words by words with the same meaning (Huang et al. 2021, section 3.1).
 
-The paper calls it substitution (nf). Its candidates are those of a masked language model, of which
-the n most similar sentences are kept, and workers judge what is left.
+The paper calls this substitution (nf): a masked language model proposes candidates, the n most
+similar sentences are kept, and crowd workers judge the rest.
 """
 
 import re
@@ -23,25 +23,24 @@ _INFLECTED = re.compile(r"(?<=\w{3})(?:est|ing|(?<!e)ed|(?<![isu])s)$")
 
 
 class WordSubstitution(Perturbation):
-    """Exchanges one word by candidates of any generator.
+    """Replaces one word by a candidate of any generator.
 
-    English function words stay, and those for which no other word can stand (`MEANT_WORDS`), as
-    "how". A word that is inflected in English, by its ending, is exchanged for one with the same
-    ending: without this, neighbours among vectors give "job" or "small" for "jobs" or "smallest".
-    Words of one or two letters stay too. These rules hold for English only: in another `language`
-    any word of letters may be exchanged, for any candidate.
+    In English, function words, irreplaceable words such as "how" (`MEANT_WORDS`) and words of one
+    or two letters are not replaced, and an inflected word is replaced by a word with the same
+    ending: neighbours among vectors would otherwise give "job" or "small" for "jobs" or "smallest".
+    In any other `language`, every word of letters may be replaced by any candidate.
 
     Args:
         candidates: proposes substitutes, the best ones first.
-        similarity: keeps those whose sentence is similar enough to the original, by its own
-            threshold, and ranks them; without it the generator's order counts.
-        top: candidates of the generator that are looked at (10; the paper gives none).
-        best: the substitute is drawn from the N most similar of these (3; the paper gives none,
-            its released sets have about 3 a word).
-        language: of the sentences, by its code of three letters (ISO 639-3, `fra`).
+        similarity: accepts candidates whose sentence is similar enough to the original by its
+            threshold, and ranks them; without it, the generator's order is used.
+        top: number of candidates that are considered (10; not in the paper).
+        best: the substitute is drawn from the N most similar candidates (3; not in the paper, whose
+            released sets have about 3 per word).
+        language: the language of the sentences, as a code of three letters (ISO 639-3, `fra`).
 
     Raises:
-        InputError: a number is below 1, or the language is no such code.
+        InputError: a number is below 1, or the language is not such a code.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class WordSubstitution(Perturbation):
             raise InputError(
                 f"got {language!r}",
                 key="word substitution: language",
-                expected="a code of three letters (ISO 639-3), as eng or fra",
+                expected="a code of three letters (ISO 639-3), such as eng or fra",
             )
         self.candidates, self.similarity = candidates, similarity
         self.top, self.best, self.language = top, best, language
@@ -66,68 +65,67 @@ class WordSubstitution(Perturbation):
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
-        (found,) = self.rewordings([Example(0, sentence, None)], int(rng.integers(1 << 32)))
-        return found
+        seed = int(rng.integers(1 << 32))
+        (rewording,) = self.rewordings([Example(0, sentence, None)], seed)
+        return rewording
 
     def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
-        """See `Perturbation.rewordings`; all sentences are proposed for, and compared, at once."""
+        """See `Perturbation.rewordings`; all sentences are processed together."""
         draws = [stream(seed, example.id) for example in examples]
         slots = [self._slot(*pair) for pair in zip(examples, draws, strict=True)]
         known = [slot for slot in slots if slot is not None]
         proposed = iter(self.candidates.propose(known, seed))
         options = [[] if slot is None else self._kept(slot, next(proposed)) for slot in slots]
         chosen = self._most_similar(slots, options)
-        found = []
-        for example, slot, some, rng in zip(examples, slots, chosen, draws, strict=True):
+        rewordings = []
+        for example, slot, substitutes, rng in zip(examples, slots, chosen, draws, strict=True):
             words = list(example.sentence.words)
-            if slot is not None and some:
-                words[slot.position] = some[int(rng.integers(len(some)))]
-            found.append(Rewording.of(words))
-        return found
+            if slot is not None and substitutes:
+                words[slot.position] = substitutes[int(rng.integers(len(substitutes)))]
+            rewordings.append(Rewording.of(words))
+        return rewordings
 
     def _slot(self, example: Example, rng: np.random.Generator) -> Slot | None:
-        """Draw the word to exchange."""
-        places = [at for at, word in enumerate(example.sentence.words) if self._exchanged(word)]
-        if not places:
+        """Draw the word to replace."""
+        words = example.sentence.words
+        positions = [at for at, word in enumerate(words) if self._is_replaceable(word)]
+        if not positions:
             return None
-        return Slot(example.id, example.sentence, places[int(rng.integers(len(places)))])
+        return Slot(example.id, example.sentence, positions[int(rng.integers(len(positions)))])
 
-    def _exchanged(self, word: str) -> bool:
-        """Tell whether a word may be drawn."""
-        return is_letters(word) and not (self._english and _stays(word))
+    def _is_replaceable(self, word: str) -> bool:
+        if not self._english:
+            return is_letters(word)
+        kept = len(word) < 3 or is_function_word(word) or word.lower() in MEANT_WORDS
+        return is_letters(word) and not kept
 
     def _kept(self, slot: Slot, candidates: Sequence[str]) -> list[str]:
-        """Return the first candidates that are one other word, inflected as it is in English."""
-        same = slot.word.lower()
-        ending = _INFLECTED.search(same) if self._english else None
-        found = [
+        """Return the first candidates that are other words, in English with the same ending."""
+        original = slot.word.lower()
+        ending = _INFLECTED.search(original) if self._english else None
+        kept = [
             word
             for word in candidates
-            if word.lower() != same and is_letters(word)
+            if word.lower() != original and is_letters(word)
             if ending is None or word.lower().endswith(ending.group())
         ]
-        return list(dict.fromkeys(found))[: self.top]
+        return list(dict.fromkeys(kept))[: self.top]
 
     def _most_similar(
         self, slots: Sequence[Slot | None], options: Sequence[Sequence[str]]
     ) -> list[list[str]]:
         if self.similarity is None:
-            return [list(some[: self.best]) for some in options]
+            return [list(words[: self.best]) for words in options]
         edits = [
             Edit(slot.sentence, slot.sentence.words, slot.position, word)
-            for slot, some in zip(slots, options, strict=True)
+            for slot, words in zip(slots, options, strict=True)
             if slot is not None
-            for word in some
+            for word in words
         ]
         measured = iter(self.similarity.similarities(edits).tolist())
-        found = []
-        for some in options:
-            ranked = sorted(((next(measured), -at, word) for at, word in enumerate(some)))[::-1]
-            enough = [word for value, _, word in ranked if value >= self.similarity.minimum]
-            found.append(enough[: self.best])
-        return found
-
-
-def _stays(word: str) -> bool:
-    """Tell whether an English word stays as it is."""
-    return len(word) < 3 or is_function_word(word) or word.lower() in MEANT_WORDS
+        best = []
+        for words in options:
+            ranked = sorted(((next(measured), -at, word) for at, word in enumerate(words)))[::-1]
+            similar = [word for value, _, word in ranked if value >= self.similarity.minimum]
+            best.append(similar[: self.best])
+        return best

@@ -84,7 +84,7 @@
         const picture = make("div", "scroll");
         picture.tabIndex = 0;
         picture.setAttribute("role", "region");
-        picture.setAttribute("aria-label", "Answers before and after");
+        picture.setAttribute("aria-label", "Answers");
         details.append(picture);
         const pictures = await unpack(Math.floor(number / sheet));
         picture.innerHTML = pictures[number % sheet]; // markup of the report's own, escaped there

@@ -1,16 +1,15 @@
 """All examples of the attacks on a page: records that a script searches, pictures that it unpacks.
 
-Every picture is drawn here, by `Task.draw`: one drawing for all that shows answers, and a script
-that knows no task. Pictures of 20 examples are deflated together, since they share most of their
-text: 2,000 parsed sentences add 3 MB to a page, a tenth of their pictures. The script inflates the
-20 when one of them is opened.
+Every picture is drawn here, by `Pictures.draw`, so that the script knows no task. Pictures of 20
+examples are deflated together, since they share most of their text: 2,000 parsed sentences add
+3 MB to a page, a tenth of their pictures. The script inflates the 20 when one of them is opened.
 """
 
 import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,9 @@ from typing import Any
 from markupsafe import Markup
 
 from robustparse.metrics import score_label
-from robustparse.reports.folders import OUTCOMES, AttackedSentence, AttackFolder
+from robustparse.reports.attacked_systems import OUTCOMES, AttackedSentence, AttackedSystem
+from robustparse.reports.certified_systems import CertifiedSentence, CertifiedSystem
+from robustparse.tasks.certificate_drawing import VERDICTS
 
 SHEET = 20  # pictures that are deflated together
 
@@ -45,21 +46,29 @@ class Browser:
     legends: Sequence[Markup]
 
 
-def browse(systems: Sequence[AttackFolder]) -> Browser | None:
+def browse(
+    attacked: Sequence[AttackedSystem], certified: Sequence[CertifiedSystem] = ()
+) -> Browser | None:
     """Pack all examples of the systems; None if there are none."""
     records, pictures = [], []
-    for at, system in enumerate(systems):
+    for at, system in enumerate(attacked):
         for sentence in system.sentences:
             records.append(_record(at, sentence))
-            pictures.append(system.task.draw(sentence.line))
+            pictures.append(system.task.pictures.draw(sentence.record))
+    for at, proven in enumerate(certified, start=len(attacked)):
+        records += [_record(at, sentence) for sentence in proven.sentences]
+        pictures += [sentence.picture for sentence in proven.sentences]
     if not records:
         return None
     outcomes = {record["outcome"] for record in records}
+    systems: list[AttackedSystem | CertifiedSystem] = [*attacked, *certified]
     names = [(at, system.name) for at, system in enumerate(systems) if system.sentences]
+    legends = [system.task.pictures.legend for system in attacked]
+    legends += [system.task.pictures.certificate_legend for system in certified]
     return Browser(
         data={
             "systems": [
-                {"name": system.name, "score": score_label(system.task.headline)}
+                {"name": system.name, "score": score_label(system.task.scores.headline)}
                 for system in systems
             ],
             "examples": records,
@@ -69,10 +78,10 @@ def browse(systems: Sequence[AttackFolder]) -> Browser | None:
             ],
             "sheet": SHEET,
         },
-        outcomes=[outcome for outcome in OUTCOMES if outcome in outcomes],
+        outcomes=[outcome for outcome in (*OUTCOMES, *VERDICTS) if outcome in outcomes],
         edits=sorted({len(record["edits"]) for record in records}),
         systems=names,
-        legends=[Markup(legend) for legend in dict.fromkeys(one.task.legend for one in systems)],
+        legends=[Markup(legend) for legend in dict.fromkeys(legends)],
     )
 
 
@@ -93,15 +102,22 @@ def script_hash() -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _record(at: int, sentence: AttackedSentence) -> dict[str, Any]:
-    line = sentence.line
+def _record(at: int, sentence: AttackedSentence | CertifiedSentence) -> dict[str, Any]:
+    """Make the entry of a sentence; the edits of a certificate are those of its first witness."""
+    record = sentence.record
+    edits: Mapping[Any, str]
+    if isinstance(sentence, CertifiedSentence):
+        edits = sentence.words
+    else:
+        changed = sentence.record["adversarial_tokens"]
+        edits = {position: changed[position] for position in sentence.record["edited"]}
     return {
         "system": at,
-        "id": line["id"],
+        "id": record["id"],
         "outcome": sentence.outcome,
-        "context": line.get("context") or [],
-        "words": line["tokens"],
-        "edits": {place: line["adversarial_tokens"][place] for place in line["edited"]},
+        "context": record.get("context", []),
+        "words": record["tokens"],
+        "edits": edits,
         "scores": sentence.scores,
     }
 

@@ -1,7 +1,7 @@
-"""Plots of several systems: put together where they share axes, and made of several attacks.
+"""Plots of several systems: plots with the same axes are merged, and several attacks form a curve.
 
-Attacks of one parser that differ only in the search's ``gamma`` are the points of one curve; what
-an attack was run with is in its ``run.json``.
+Attacks on one model whose settings (``run.json``) differ only in the search's ``gamma`` are the
+points of a curve.
 """
 
 import copy
@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.lines import RUN, SUMMARY
+from robustparse.evaluation.records import RUN, SUMMARY, RunRecord
 from robustparse.files import as_written
 from robustparse.metrics import score_label
-from robustparse.reports.folders import AttackFolder, number
+from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.plots import BUDGET, SERIES, Curve, Plot
 from robustparse.reports.training import over_epochs
 
@@ -24,8 +24,8 @@ NamedPlots = tuple[str, Sequence[Plot]]
 """A system or a training run, and its plots."""
 
 
-def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
-    """Add the plot of each curve to the first system of those that are its points."""
+def with_budget_curves(systems: Sequence[AttackedSystem]) -> list[AttackedSystem]:
+    """Add the plot of each curve to the first system among its points."""
     groups: dict[str, dict[float, int]] = defaultdict(dict)
     for index, system in enumerate(systems):
         run = copy.deepcopy(system.run)
@@ -37,30 +37,28 @@ def with_budget_curves(systems: Sequence[AttackFolder]) -> list[AttackFolder]:
     for members in groups.values():
         if len(members) > 1:
             first = min(members.values())
-            label = score_label(systems[first].task.headline)
+            label = score_label(systems[first].task.scores.headline)
             title = f"{label} against edit budget, by attack"
             plot = Plot(title, BUDGET, f"{label}, %", (_budget_curve(members, systems),))
             shown[first] = replace(shown[first], plots=(*shown[first].plots, plot))
     return shown
 
 
-def success_within(systems: Sequence[AttackFolder]) -> dict[str, dict[int, float]]:
+def success_within(systems: Sequence[AttackedSystem]) -> dict[str, dict[int, float]]:
     """Return each system's success rates in percent within budgets of queries.
 
-    All have the same budgets: a rate stays what it is beyond a system's last one.
+    All systems get the same budgets; beyond a system's last budget its rate stays the same.
 
     Raises:
-        InputError: a summary is not as `attack` writes it.
+        InputError: a budget of a summary is not a number.
     """
     rates: dict[str, dict[int, float]] = {}
-    for one in systems:
-        found = one.summary.get("success_within") or {}
-        with as_written(one.path / SUMMARY, "attack"):
-            known = {int(most): number(rate) for most, rate in found.items()}
-            if None in known.values():
-                raise TypeError("a rate of no value")
+    for system in systems:
+        within = system.summary.get("success_within") or {}
+        with as_written(system.path / SUMMARY, "attack"):
+            known = {int(most): rate for most, rate in within.items()}
         if known:
-            rates[one.name] = {most: rate for most, rate in known.items() if rate is not None}
+            rates[system.name] = known
     budgets = sorted({budget for known in rates.values() for budget in known})
     return {
         name: {budget: known.get(budget, known[max(known)]) for budget in budgets}
@@ -68,8 +66,8 @@ def success_within(systems: Sequence[AttackFolder]) -> dict[str, dict[int, float
     }
 
 
-def query_plots(systems: Sequence[AttackFolder]) -> list[Plot]:
-    """Plot success against queries, if there are several systems to compare."""
+def query_plots(systems: Sequence[AttackedSystem]) -> list[Plot]:
+    """Plot success against queries if there are several systems."""
     curves = tuple(
         Curve(name, tuple(map(float, rates)), tuple(rates.values()))
         for name, rates in success_within(systems).items()
@@ -80,10 +78,9 @@ def query_plots(systems: Sequence[AttackFolder]) -> list[Plot]:
 
 
 def merge_plots(systems: Iterable[NamedPlots]) -> list[Plot]:
-    """Merge plots with the same title and axes; split those with too many lines to be readable.
+    """Merge plots with the same title and axes; split those with too many lines.
 
-    Where two systems give a curve the same name, the curves of that plot are named after their
-    systems.
+    If two systems have a curve of the same name, the curves are named after their systems.
     """
     groups: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
     for name, plots in systems:
@@ -102,7 +99,7 @@ def merge_plots(systems: Iterable[NamedPlots]) -> list[Plot]:
 
 
 def _rename(members: Sequence[tuple[str, Plot]]) -> list[tuple[Curve, ...]]:
-    """Give the curves of several systems names that differ."""
+    """Give the curves of several systems different names."""
     names = [curve.name for _, plot in members for curve in plot.curves]
     if len(set(names)) == len(names):
         return [plot.curves for _, plot in members]
@@ -113,18 +110,18 @@ def _rename(members: Sequence[tuple[str, Plot]]) -> list[tuple[Curve, ...]]:
 
 
 def _split(systems: Sequence[tuple[Curve, ...]]) -> list[tuple[Curve, ...]]:
-    """Draw as many systems together as a plot has lines for; cut only one that has more."""
+    """Put as many systems into a plot as fit; split a system only if it fills more than a plot."""
     plots: list[tuple[Curve, ...]] = [()]
     for curves in systems:
         for start in range(0, len(curves), len(SERIES)):
-            part = curves[start : start + len(SERIES)]
-            if len(plots[-1]) + len(part) > len(SERIES):
+            chunk = curves[start : start + len(SERIES)]
+            if len(plots[-1]) + len(chunk) > len(SERIES):
                 plots.append(())
-            plots[-1] += part
+            plots[-1] += chunk
     return plots
 
 
-def _budget_curve(members: dict[float, int], systems: Sequence[AttackFolder]) -> Curve:
+def _budget_curve(members: dict[float, int], systems: Sequence[AttackedSystem]) -> Curve:
     chosen = {100 * gamma: systems[index] for gamma, index in sorted(members.items())}
     first = next(iter(chosen.values()))
     scores = {0.0: first.before, **{x: system.after for x, system in chosen.items()}}
@@ -134,17 +131,16 @@ def _budget_curve(members: dict[float, int], systems: Sequence[AttackFolder]) ->
     return Curve(name, tuple(known), tuple(known.values()))
 
 
-def _take_gamma(run: dict[str, Any]) -> float | None:
-    """Remove the search's budget from the run, so that the rest can be compared, and return it."""
-    part: Any = run
+def _take_gamma(run: RunRecord) -> float | None:
+    """Remove the search's ``gamma`` from a run, so that the rest can be compared; return it."""
+    settings: Any = run
     for key in ("settings", "init_args", "search", "init_args"):
-        part = part.get(key, {})
-    return number(part.pop("gamma", None))
+        settings = settings.get(key, {})
+    gamma = settings.pop("gamma", None)
+    return None if gamma is None else float(gamma)
 
 
-def _victim_name(run: dict[str, Any]) -> str:
-    """Return the name of the victim's run folder, or of what is no file."""
+def _victim_name(run: RunRecord) -> str:
+    """Return the name of the victim's run folder, or the victim's name if it is not a file."""
     victims = run.get("victims")
-    if not (isinstance(victims, list) and victims and isinstance(victims[0], str)):
-        return ""
-    return Path(victims[0]).parent.name or victims[0]
+    return Path(victims[0]).parent.name or victims[0] if victims else ""

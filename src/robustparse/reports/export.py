@@ -1,8 +1,7 @@
-r"""A report's plots and tables as files for a paper: PNG, SVG and LaTeX.
+r"""The plots and tables of a report as files for a paper: PNG, SVG and LaTeX.
 
-A plot or heat map is drawn twice: as PNG of 300 dots an inch, and as SVG whose letters are
-outlines, so that it looks the same wherever it is included. A table is a ``tabular`` with
-``\hline``, which needs no package: ``\input`` it into a ``table``, or copy its lines.
+Plots and heat maps are written as PNG (300 dots per inch) and as SVG, whose letters are outlines
+and look the same everywhere. A table is a ``tabular`` with ``\hline`` and needs no package.
 """
 
 import re
@@ -11,15 +10,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from robustparse.evaluation.tally import WHEN
+from robustparse.evaluation.records import WHEN
 from robustparse.files import write_bytes, write_text
 from robustparse.metrics import score_label
+from robustparse.reports.certified_tables import certified_tables
+from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables
 from robustparse.reports.page import Contents, losses_of, plot_values
 from robustparse.reports.plots import KINDS, Kind, Plot, picture
-from robustparse.reports.tables.details import ARROW, MISSING, Table, shown
-from robustparse.reports.tables.evaluated import evaluated_tables
-from robustparse.reports.tables.heat_map import HeatMap, heat_map_picture
-from robustparse.reports.tables.pairs import pairs_tables
+from robustparse.reports.tables import ARROW, MISSING, Table, shown
+from robustparse.reports.transfer_maps import HeatMap, heat_map_picture
 
 _LATEX = str.maketrans(
     {
@@ -39,18 +38,18 @@ _LATEX = str.maketrans(
 def export(contents: Contents, folder: Path) -> list[Path]:
     """Write each plot and each table of a report into a folder.
 
-    A file is called as its title on the page, in lower case with hyphens, and numbered where there
-    are several of a title. One that is there already is replaced.
+    The name of a file is its title on the page in lower case with hyphens, and a number if the
+    title repeats. Existing files are replaced.
 
     Args:
-        contents: of the report.
-        folder: is made if it is not there.
+        contents: the contents of the report.
+        folder: the folder, which is made if it does not exist.
 
     Returns:
         The files.
 
     Raises:
-        InputError: a file cannot be written; it is whole or the one before.
+        InputError: a file cannot be written; an existing one is then left as it is.
     """
     plots, tables = [*_pictures(contents)], [*_tables(contents)]
     paths = []
@@ -79,7 +78,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _names(titles: list[str]) -> list[str]:
-    """Make names of files from titles, numbered from 1 where they would be the same."""
+    """Make file names from titles; equal names are numbered from 1."""
     plain = [re.sub(r"\W+", "-", title.lower()).strip("-") or "untitled" for title in titles]
     counts, seen = Counter(plain), Counter[str]()
     names = []
@@ -90,15 +89,15 @@ def _names(titles: list[str]) -> list[str]:
 
 
 def _pictures(contents: Contents) -> Iterator[tuple[str, Callable[[Kind], bytes]]]:
-    """Yield the titles of the plots and heat maps, and what draws each."""
+    """Yield the titles of the plots and heat maps with functions that draw them."""
     for plot in contents.plots:
         yield plot.title, partial(picture, plot)
-    for one in contents.heat_maps:
-        yield f"transfer {one.score}", partial(heat_map_picture, one)
+    for heat_map in contents.heat_maps:
+        yield f"transfer {heat_map.score}", partial(heat_map_picture, heat_map)
 
 
 def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
-    """Yield the tables with the titles that they go by."""
+    """Yield the tables with their titles."""
     parts = contents.parts
     for part in parts:
         of = f"{part.systems[0].task.name} " if len(parts) > 1 else ""
@@ -108,13 +107,13 @@ def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
                 yield of + section.title, table
     for table in pairs_tables(contents.pairs) if contents.pairs else ():
         yield f"{table.label} {table.title}", table
-    for table in evaluated_tables(contents.evaluated):
+    for table in (*certified_tables(contents.certified), *evaluated_tables(contents.evaluated)):
         yield table.label, table
     for section in contents.of_evaluated:
         for table in section.tables:
             yield section.title, table
-    for one in contents.heat_maps:
-        yield f"transfer {one.score}", _heat_map(one)
+    for heat_map in contents.heat_maps:
+        yield f"transfer {heat_map.score}", _heat_map(heat_map)
     for plot in contents.plots:
         yield plot.title, _values(plot)
 
@@ -123,33 +122,33 @@ def _systems(part: Contents) -> Table:
     """Make the table of systems, without the picture of the fall."""
     rows, task = part.systems, part.systems[0].task
     several = len(rows) > 1
-    strict = list(dict.fromkeys(n for row in rows for n in row.summary["strict_success_rate"]))
-    labels = {score: score_label(score) for score in task.scores}
+    strict = list(dict.fromkeys(n for row in rows for n in row.strict))
+    labels = {score: score_label(score) for score in task.scores.names}
     heads = [f"{when} {label}" for label in labels.values() for when in ("Clean", "Attacked")]
-    heads += [f"{labels[task.headline]} lost [95 %]"]
-    heads += ["Lost more than the first"] if several else []
-    heads += ["Success rate, %", *(f"Strict {score_label(name)}, %" for name in strict)]
+    heads += [f"{labels[task.scores.headline]} lost [95 %]"]
+    heads += ["Points saved [95 %]"] if several else []
+    heads += ["Success rate, %", *(f"Strict success ({score_label(name)}), %" for name in strict)]
     heads += ["Edits per sentence", "Sentences", "Attack"]
     cells = []
     for row, (lost, more) in zip(rows, losses_of(rows), strict=True):
-        one = row.summary
-        values = [one[when][score] for score in task.scores for when in WHEN]
-        rates = [one["success_rate"], *(one["strict_success_rate"].get(name) for name in strict)]
-        found = [*map(shown, values), lost, *([more] if several else []), *map(shown, rates)]
-        found += [shown(one["edits_per_sentence"]), f"{one['n_sentences']:,}", str(one["attack"])]
-        cells.append((row.name, found))
+        summary = row.summary
+        values = [summary[when][score] for score in task.scores.names for when in WHEN]
+        rates = [summary["success_rate"], *(row.strict.get(name) for name in strict)]
+        texts = [*map(shown, values), lost, *([more] if several else []), *map(shown, rates)]
+        texts += [shown(summary["edits_per_sentence"]), f"{summary['n_sentences']:,}"]
+        cells.append((row.name, [*texts, str(summary["attack"])]))
     return Table("Systems", ("System", *heads), cells)
 
 
-def _heat_map(one: HeatMap) -> Table:
+def _heat_map(heat_map: HeatMap) -> Table:
     rows = [
         (
             name,
             [f"{cell.rate} {cell.interval} ({cell.given or MISSING})" for cell in cells],
         )
-        for name, cells in one.rows
+        for name, cells in heat_map.rows
     ]
-    return Table("Transfer", ("Made against", *one.targets), rows, one.score)
+    return Table("Transfer", ("Made against", *heat_map.targets), rows, heat_map.score)
 
 
 def _values(plot: Plot) -> Table:

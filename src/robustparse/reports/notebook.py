@@ -1,4 +1,4 @@
-"""Scores and sentences for a notebook: elements with styles of their own, which need no page."""
+"""Scores and sentences for a notebook: HTML elements that bring their styles."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,36 +7,36 @@ from typing import Any
 
 from markupsafe import Markup
 
-from robustparse.reports.folders import most_telling, read_folder
+from robustparse.reports.attacked_systems import most_telling, read_folder
 from robustparse.reports.page import environment, falls_of, losses_of
 from robustparse.tasks.task import Task
-
-Line = Mapping[str, Any]
 
 
 def results_html(folder: Path, name: str, shown: int) -> str:
     """Show an attack's scores, and the sentences that show best what it does.
 
     Args:
-        folder: that it wrote.
-        name: of the system.
-        shown: sentences, at most.
+        folder: the output folder of the attack.
+        name: the name of the system.
+        shown: the largest number of sentences.
 
     Raises:
         InputError: see `read_folder`.
     """
-    found = read_folder(folder, name)
+    system = read_folder(folder, name)
     pictures = [
-        (each.line, Markup(found.task.draw(each.line)))
-        for each in most_telling(found.successes, shown)
+        (each.record, Markup(system.task.pictures.draw(each.record)))
+        for each in most_telling(system.successes, shown)
     ]
-    of = {"rows": [found], "falls": falls_of([found]), "losses": losses_of([found])}
-    return _element("results", **of, task=found.task, examples=pictures)
+    scores = {"rows": [system], "falls": falls_of([system]), "losses": losses_of([system])}
+    return _element("results", **scores, task=system.task, examples=pictures)
 
 
-def example_html(task: Task, line: Line) -> str:
+def example_html(task: Task, record: Mapping[str, Any]) -> str:
     """Show one sentence before and after an attack, and the answers to both."""
-    return _element("sentence", task=task, line=line, picture=Markup(task.draw(line)))
+    return _element(
+        "sentence", task=task, record=record, picture=Markup(task.pictures.draw(record))
+    )
 
 
 def scores_html(name: str, scores: Mapping[str, float | None]) -> str:

@@ -18,12 +18,31 @@ from markupsafe import Markup
 
 from robustparse import __version__
 from robustparse.errors import InputError
+from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.comparison import Difference, is_evaluated
-from robustparse.evaluation.lines import EXAMPLES, SCORES, SUMMARY
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY
 from robustparse.evaluation.significance import Interval
-from robustparse.files import write_text
+from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
+from robustparse.files import read_text, write_text
 from robustparse.metrics import score_label
+from robustparse.reports.attack_tables import compared, details, recipes
+from robustparse.reports.attacked_systems import (
+    AttackedSentence,
+    AttackedSystem,
+    most_telling,
+    names_of,
+    noting,
+    read_partly,
+)
 from robustparse.reports.browser import browse, script, script_hash
+from robustparse.reports.certified_systems import CertifiedSystem, read_certified
+from robustparse.reports.certified_systems import most_telling as most_telling_certificates
+from robustparse.reports.certified_tables import (
+    by_task,
+    certified_tables,
+    edit_plots,
+    summarize_certified,
+)
 from robustparse.reports.curves import (
     WITHIN,
     NamedPlots,
@@ -31,24 +50,23 @@ from robustparse.reports.curves import (
     query_plots,
     with_budget_curves,
 )
-from robustparse.reports.folders import (
-    AttackedSentence,
-    AttackFolder,
-    most_telling,
-    names_of,
-    noting,
-    read_partly,
+from robustparse.reports.evaluation_tables import (
+    Evaluated,
+    PairScores,
+    evaluated_tables,
+    pairs_tables,
+    read_evaluation,
+    summarize_pairs,
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import comparable, summarize
-from robustparse.reports.tables.details import MISSING, Section, compared, details, shown
-from robustparse.reports.tables.evaluated import Evaluated, evaluated_tables, read_scores
-from robustparse.reports.tables.heat_map import FILE as TRANSFER
-from robustparse.reports.tables.heat_map import HeatMap, read_heat_maps
-from robustparse.reports.tables.pairs import PairScores, pairs_section, summarize_pairs
-from robustparse.reports.tables.recipes import recipes
+from robustparse.reports.tables import MISSING, Section, shown
+from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
-from robustparse.reports.training import read_training
+from robustparse.reports.transfer_maps import FILE as TRANSFER
+from robustparse.reports.transfer_maps import HeatMap, read_heat_maps
+from robustparse.reports.worst_of_attacks import worst_sections
+from robustparse.tasks.certificate_drawing import at_edits, most_edits
 from robustparse.tasks.task import Task
 
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
@@ -59,17 +77,20 @@ class Contents:
     """What a report shows.
 
     Args:
-        systems: attacked ones; the first of each task is the one compared with.
+        systems: attacked systems; the others of a task are compared with its first.
         runs: plots of training runs.
-        heat_maps: of transfers.
-        pairs: systems scored on perturbed texts.
-        evaluated: systems scored otherwise.
-        differences: of the first systems, as `compare` computed them.
-        unread: what could not be read of the folders, and is left out.
+        heat_maps: heat maps of transfers.
+        pairs: systems scored on perturbed texts from files.
+        evaluated: other evaluated systems.
+        differences: differences between the first systems, from `compare`.
+        unread: messages about files that could not be read.
         of_evaluated: the section about differences of evaluated systems.
+        controls: the command of the equal-compute control of each run with a defense.
+        worst: the worst of several attacks on each of the first systems.
+        certified: certified systems.
     """
 
-    systems: Sequence[AttackFolder]
+    systems: Sequence[AttackedSystem]
     runs: Sequence[NamedPlots] = ()
     heat_maps: Sequence[HeatMap] = ()
     pairs: Sequence[PairScores] = ()
@@ -77,28 +98,40 @@ class Contents:
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
     of_evaluated: Sequence[Section] = ()
+    controls: Sequence[tuple[str, str]] = ()
+    worst: Sequence[WorstOfAttacks] = ()
+    certified: Sequence[CertifiedSystem] = ()
 
     @property
     def plots(self) -> list[Plot]:
-        """The plots of all systems and runs, those that share axes put together."""
-        own = [(system.name, system.plots) for system in self.systems]
-        return merge_plots([*own, (WITHIN, query_plots(self.systems)), *self.runs])
+        """The plots of all systems and runs; those with the same axes are merged."""
+        attacked = [(system.name, system.plots) for system in self.systems]
+        over_edits = edit_plots(self.certified, self.systems)
+        return merge_plots(
+            [*over_edits, *attacked, (WITHIN, query_plots(self.systems)), *self.runs]
+        )
 
     @property
     def names(self) -> list[str]:
         """The names of systems and runs, each once."""
-        every = [*(one.name for one in self.systems), *(one.name for one in self.pairs)]
-        every += [*(one.name for one in self.evaluated), *(name for name, _ in self.runs)]
+        every = [*(system.name for system in self.systems), *(scores.name for scores in self.pairs)]
+        every += [*(scores.name for scores in self.evaluated), *(name for name, _ in self.runs)]
+        every += [system.name for system in self.certified]
         return list(dict.fromkeys(every))
 
     @property
     def parts(self) -> list["Contents"]:
-        """The systems of each task, in the order of the tasks; differences belong to the first."""
-        tasks: dict[str, list[AttackFolder]] = {}
+        """The systems of each task, in the order of the tasks.
+
+        Differences and the worst of attacks belong to the first.
+        """
+        tasks: dict[str, list[AttackedSystem]] = {}
         for system in self.systems:
             tasks.setdefault(system.task.name, []).append(system)
         return [
-            Contents(systems, differences=() if number else self.differences)
+            Contents(systems)
+            if number
+            else Contents(systems, differences=self.differences, worst=self.worst)
             for number, systems in enumerate(tasks.values())
         ]
 
@@ -106,27 +139,33 @@ class Contents:
     def sections(self) -> list[Section]:
         """The sections of tables about the systems, which are of one task."""
         names = [system.name for system in self.systems]
-        return [*compared(names, self.differences), *details(self.systems)]
+        return [
+            *worst_sections(self.worst),
+            *compared(names, self.differences),
+            *details(self.systems),
+        ]
 
 
 def read_contents(
     folders: Sequence[Path],
     names: Sequence[str] | None = None,
     differences: Sequence[Difference] = (),
+    worst: Sequence[WorstOfAttacks] = (),
 ) -> Contents:
-    """Read what a report shows, as far as it can be read.
+    """Read everything that a report shows, as far as the files can be read.
 
-    Training runs among the folders, or in an attack's folder, add their curves, transfers their
-    heat maps, evaluations their scores.
+    Training runs add their curves, transfers their heat maps, evaluations their scores; one folder
+    may hold several of them.
 
     Args:
-        folders: folders that `robustparse attack`, `fit`, `transfer` or `evaluate` wrote, at least
+        folders: output folders of `attack`, `certify`, `fit`, `transfer` or `evaluate`, at least
             one.
-        names: what the page calls them; by default see `names_of`.
-        differences: of the first folders, as `compare` computed them.
+        names: the names of the systems on the page; by default see `names_of`.
+        differences: differences between the first folders, from `compare`.
+        worst: the worst of attacks among the first folders, from `worst_of_attacks`.
 
     Raises:
-        InputError: a folder is missing or given twice, or nothing can be read of any.
+        InputError: a folder is missing or given twice, or no folder can be read.
     """
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
@@ -134,34 +173,52 @@ def read_contents(
     pairs: list[PairScores] = []
     evaluated: list[Evaluated] = []
     unread: list[InputError] = []
+    controls: list[tuple[str, str]] = []
+    certified: list[CertifiedSystem | None] = []
     for folder, name in zip(folders, names or names_of(folders), strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
-        scores = (folder / SCORES).exists()
+        scores, proven = (folder / SCORES).exists(), (folder / CERTIFICATES).exists()
         if transferred:
             with noting(unread):
                 heat_maps += read_heat_maps(folder)
         if scores:
             with noting(unread):
-                reworded, others = read_scores(folder, name)
+                reworded, others = read_evaluation(folder, name)
                 pairs += filter(None, [reworded])
                 evaluated += filter(None, [others])
-        attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
-        # Where something else is, no attack need be there too.
-        if attacked or not (trained or transferred or scores):
+        if proven:
+            with noting(unread):
+                certified.append(read_certified(folder, name, unread))
+        attacked = ((folder / SUMMARY).exists() and not proven) or (folder / EXAMPLES).exists()
+        # A folder with other results need not hold an attack.
+        if attacked or not (trained or transferred or scores or proven):
             systems.append(read_partly(folder, name, unread))
         if trained:
             with noting(unread):
                 runs.append((name, read_training(folder, name)))
+        if (folder / CONTROL).exists():
+            with noting(unread):
+                controls.append((name, read_text(folder / CONTROL).strip()))
     known = [system for system in systems if system is not None]
-    if unread and not (known or runs or heat_maps or pairs or evaluated):
+    kept = [system for system in certified if system is not None]
+    if unread and not (known or runs or heat_maps or pairs or evaluated or kept):
         raise unread[0]
     with noting(unread):
         known = with_budget_curves(known)
-    parts = (known, runs, heat_maps, pairs, evaluated)
-    said = [str(error) for error in unread]
-    if is_evaluated(folders[0]):
-        return Contents(*parts, (), said, compared(names or names_of(folders), differences))
-    return Contents(*parts, differences, said)
+    of_evaluated = is_evaluated(folders[0])
+    return Contents(
+        known,
+        runs,
+        heat_maps,
+        pairs,
+        evaluated,
+        () if of_evaluated else differences,
+        [str(error) for error in unread],
+        compared(names or names_of(folders), differences) if of_evaluated else (),
+        controls,
+        worst,
+        kept,
+    )
 
 
 def build_report(
@@ -169,22 +226,24 @@ def build_report(
     out: Path,
     names: Sequence[str] | None = None,
     differences: Sequence[Difference] = (),
+    worst: Sequence[WorstOfAttacks] = (),
 ) -> Contents:
-    """Write a page about any number of attacked systems, training runs and transfers.
+    """Write a page about any number of attacked and certified systems, training runs and transfers.
 
     Args:
         folders: see `read_contents`.
         out: the HTML file, written whole or not at all.
         names: see `read_contents`.
         differences: see `read_contents`.
+        worst: see `read_contents`.
 
     Returns:
-        What stands on the page.
+        The contents of the page.
 
     Raises:
         InputError: see `read_contents`; or `out` cannot be written.
     """
-    contents = read_contents(folders, names, differences)
+    contents = read_contents(folders, names, differences, worst)
     write_text(out, render_report(contents))
     return contents
 
@@ -200,22 +259,26 @@ def render_report(contents: Contents) -> str:
         parts=[_part(part) for part in contents.parts],
         plots=[(plot, _points(plot)) for plot in contents.plots],
         heat_maps=contents.heat_maps,
-        pairs=pairs_section(contents.pairs) if contents.pairs else None,
+        pairs=pairs_tables(contents.pairs) if contents.pairs else (),
         pairs_lead=summarize_pairs(contents.pairs),
         evaluated=evaluated_tables(contents.evaluated),
         of_evaluated=contents.of_evaluated,
-        browser=browse(contents.systems),
+        controls=contents.controls,
+        certified=[_certified_part(systems) for systems in by_task(contents.certified)],
+        certified_tables=certified_tables(contents.certified),
+        certified_lead=summarize_certified(contents.certified),
+        browser=browse(contents.systems, contents.certified),
         unread=contents.unread,
     )
 
 
 def _part(part: Contents) -> dict[str, Any]:
-    """Return what the page says of the systems of one task."""
+    """Return the values that the template needs about the systems of one task."""
     rows = part.systems
     return {
         "task": rows[0].task,
         "rows": rows,
-        "lead": summarize(rows),
+        "lead": summarize(rows, part.worst),
         "falls": falls_of(rows),
         "losses": losses_of(rows),
         "sentences": _drawn_sentences(rows),
@@ -224,27 +287,42 @@ def _part(part: Contents) -> dict[str, Any]:
     }
 
 
-def render_examples(task: Task, lines: Iterable[Mapping[str, Any]], step: int) -> str:
+def _certified_part(systems: Sequence[CertifiedSystem]) -> dict[str, Any]:
+    """Return the values that the template needs about the certified systems of one task."""
+    system_of = {id(sentence): system for system in systems for sentence in system.sentences}
+    chosen = most_telling_certificates(
+        [sentence for system in systems for sentence in system.sentences]
+    )
+    return {
+        "task": systems[0].task,
+        "sentences": [
+            (system_of[id(sentence)].name, sentence, at_edits(most_edits(sentence.record)))
+            for sentence in chosen
+        ],
+    }
+
+
+def render_examples(task: Task, records: Iterable[Mapping[str, Any]], step: int) -> str:
     """Render a page about adversarial examples that a training run's evaluation found.
 
     Args:
-        task: draws them.
-        lines: as of ``examples.jsonl``.
+        task: the task, which draws the answers.
+        records: lines of ``examples.jsonl``.
         step: the training step.
     """
-    drawn = [(line, Markup(task.draw(line))) for line in lines]
+    drawn = [(record, Markup(task.pictures.draw(record))) for record in records]
     title = f"Adversarial examples after step {step}"
     return _render("examples", title=title, task=task, examples=drawn)
 
 
-def render_example(task: Task, line: Mapping[str, Any]) -> str:
-    """Render one adversarial example for a page that has no style sheet of ours."""
-    return _render("example", line=line, picture=Markup(task.draw(line)))
+def render_example(task: Task, record: Mapping[str, Any]) -> str:
+    """Render one adversarial example for a page without our style sheet."""
+    return _render("example", record=record, picture=Markup(task.pictures.draw(record)))
 
 
 @cache
 def environment() -> Environment:
-    """Return what renders the templates."""
+    """Return the environment of the templates."""
     environment = Environment(
         loader=PackageLoader("robustparse.reports"),
         autoescape=True,
@@ -266,26 +344,26 @@ def _render(template: str, **values: Any) -> str:
     return environment().get_template(f"{template}.html.j2").render(values)
 
 
-def falls_of(rows: Sequence[AttackFolder]) -> list[tuple[float, float] | None]:
-    """Place the headline scores before and after on one scale for all rows, in pixels."""
+def falls_of(rows: Sequence[AttackedSystem]) -> list[tuple[float, float] | None]:
+    """Return the positions of the headline scores before and after on a common scale, in pixels."""
     scores = [s for row in rows for s in (row.before, row.after) if s is not None]
     low, high = min(scores, default=0.0), max(scores, default=0.0)
 
-    def place(score: float) -> float:
+    def pixel(score: float) -> float:
         start, width = _FALL
         return start + width * (score - low) / ((high - low) or 1.0)
 
     return [
-        None if row.before is None or row.after is None else (place(row.before), place(row.after))
+        None if row.before is None or row.after is None else (pixel(row.before), pixel(row.after))
         for row in rows
     ]
 
 
-def losses_of(rows: Sequence[AttackFolder]) -> list[tuple[str, str]]:
-    """Write what each system loses to the attack, and how much more than the first one it loses.
+def losses_of(rows: Sequence[AttackedSystem]) -> list[tuple[str, str]]:
+    """Return the points that each system loses, and how many fewer than the first one, as text.
 
-    Both are points of the headline score with a 95 % interval; the second is only known where all
-    were attacked in the same way, or are one model, on the same sentences.
+    Both are points of the headline score with a 95 % interval. The second needs systems that were
+    attacked in the same way, or attacks on one model, on the same sentences.
     """
     same = comparable(rows) and len({tuple(row.counts.counted) for row in rows}) == 1
     return [
@@ -293,7 +371,7 @@ def losses_of(rows: Sequence[AttackFolder]) -> list[tuple[str, str]]:
         if row.before is None or row.after is None or not row.counts.counted
         else (
             _lost(row.counts.lost()),
-            _lost(row.counts.lost_beyond(rows[0].counts))
+            _lost(rows[0].counts.lost_beyond(row.counts))
             if same and row is not rows[0]
             else MISSING,
         )
@@ -312,21 +390,28 @@ def _points(plot: Plot) -> dict[str, Any]:
 
 
 def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """List what the columns of a plot's table are, and its points: the line's name, and cells."""
+    """Return the headings of a plot's table, and its points: the line's name, and cells."""
     with_epochs = any(curve.epochs for curve in plot.curves)
     points = []
     for curve in plot.curves:
         epochs = [f"{epoch:g}" for epoch in curve.epochs] or [MISSING] * len(curve.x)
-        for x, epoch, y in zip(curve.x, epochs, curve.y, strict=True):
-            cells = [f"{x:g}", epoch, f"{y:.2f}"] if with_epochs else [f"{x:g}", f"{y:.2f}"]
-            points.append((curve.name, cells))
+        for x, epoch, y, upper in zip(
+            curve.x, epochs, curve.y, curve.upper or curve.y, strict=True
+        ):
+            at = [plot.name_of(x), epoch] if with_epochs else [plot.name_of(x)]
+            points.append((curve.name, [*at, f"{y:.2f}" + (f" to {upper:.2f}" * (upper > y))]))
     heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
     return heads, points
 
 
-def _drawn_sentences(systems: Sequence[AttackFolder]) -> list[tuple[str, AttackedSentence, Markup]]:
+def _drawn_sentences(
+    systems: Sequence[AttackedSystem],
+) -> list[tuple[str, AttackedSentence, Markup]]:
     """Choose the sentences to show; give the system, the sentence and its picture."""
-    found = {id(one): system for system in systems for one in system.successes}
-    chosen = most_telling([one for system in systems for one in system.successes])
-    pairs = [(found[id(one)], one) for one in chosen]
-    return [(system.name, one, Markup(system.task.draw(one.line))) for system, one in pairs]
+    system_of = {id(sentence): system for system in systems for sentence in system.successes}
+    chosen = most_telling([sentence for system in systems for sentence in system.successes])
+    pairs = [(system_of[id(sentence)], sentence) for sentence in chosen]
+    return [
+        (system.name, sentence, Markup(system.task.pictures.draw(sentence.record)))
+        for system, sentence in pairs
+    ]

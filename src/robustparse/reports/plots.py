@@ -52,25 +52,30 @@ class Curve:
         x: positions, ascending; edit budgets in percent of the words, queries, training steps, or
             epochs.
         y: scores in percent, as many as x.
-        epochs: of each x that is a training step; none where they are not known.
+        epochs: the epoch of each x that is a training step; empty if they are not known.
+        upper: upper bounds, if y are lower bounds: the line is solid, with a band up to them, and
+            lines without a bound in the same plot are dashed.
     """
 
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     epochs: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What one picture shows.
+    """The content of a picture.
 
     Args:
-        title: a heading; the picture itself leaves it to the page, but readers are told it.
+        title: the heading on the page; the picture itself has it for screen readers only.
         x_label: what x counts, with its unit.
         y_label: what y counts, with its unit.
         curves: one to six lines.
         logarithmic: the scale of x.
+        ticks: names of the positions 0, 1, 2 ... if x is no quantity; x are such positions.
+        note: a caption for the page.
     """
 
     title: str
@@ -78,12 +83,18 @@ class Plot:
     y_label: str
     curves: tuple[Curve, ...]
     logarithmic: bool = False
+    ticks: tuple[str, ...] = ()
+    note: str = ""
+
+    def name_of(self, x: float) -> str:
+        """Write a position as the axis does."""
+        return self.ticks[int(x)] if self.ticks else f"{x:g}"
 
 
 def epoch_ends(curves: Sequence[Curve]) -> list[tuple[float, float]]:
-    """List steps and the epochs that they end.
+    """Return pairs of a step and the epoch that it ends.
 
-    There are none where a curve does not know its epochs, or where they end at different steps.
+    There are none if a curve has no epochs, or if epochs end at different steps.
     """
     ends = sorted({end for curve in curves for end in zip(curve.x, curve.epochs, strict=False)})
     numbers = [len(set(places)) for places in zip(*ends, strict=True)]
@@ -115,7 +126,7 @@ def picture(plot: Plot, kind: Kind) -> bytes:
 
 @contextmanager
 def drawing(title: str, text: Literal["none", "path"] = "path") -> Iterator[None]:
-    """Draw within as all pictures are drawn; SVG has letters as text or as outlines."""
+    """Set matplotlib's options for a picture; SVG has letters as text or as outlines."""
     with rc_context(
         {
             "svg.fonttype": text,
@@ -131,8 +142,8 @@ def drawing(title: str, text: Literal["none", "path"] = "path") -> Iterator[None
 def saved(figure: Figure, kind: Kind) -> bytes:
     """Return a figure as the content of a file, without the date and the program's name."""
     out = io.BytesIO()
-    unsaid = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    figure.savefig(out, format=kind, dpi=DPI if kind == "svg" else 300, metadata=unsaid)
+    removed = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    figure.savefig(out, format=kind, dpi=DPI if kind == "svg" else 300, metadata=removed)
     return out.getvalue()
 
 
@@ -157,12 +168,15 @@ def _drawn(plot: Plot, text: Literal["none", "path"], kind: Kind) -> bytes:
         return saved(figure, kind)
 
 
-def _shortened(given: Sequence[str]) -> list[str]:
-    """Return names of 20 letters at most: their ends, or from where those of equal ends differ."""
-    names = [" ".join(name.split()) or "unnamed" for name in given]
-    # Both ends tell: of which system, and of what.
+def _shortened(given_names: Sequence[str]) -> list[str]:
+    """Shorten names to 20 letters: both ends, or the text from the first difference."""
+    names = [" ".join(name.split()) or "unnamed" for name in given_names]
+    # The ends name the system and the curve.
     ends = [name if len(name) <= 20 else f"{name[:9]}{_LEFT_OUT}{name[-10:]}" for name in names]
-    alike = [[other for other, end in zip(names, ends, strict=True) if end == own] for own in ends]
+    alike = [
+        [other for other, end in zip(names, ends, strict=True) if end == name_end]
+        for name_end in ends
+    ]
     return [
         end if len(set(group)) == 1 else _from_difference(name, group)
         for name, end, group in zip(names, ends, alike, strict=True)
@@ -171,27 +185,30 @@ def _shortened(given: Sequence[str]) -> list[str]:
 
 def _from_difference(name: str, group: Sequence[str]) -> str:
     """Return part of a name, from the first word in which names of a group differ."""
-    words = [re.split("(?<=[_/ ])", one) for one in group]
+    words = [re.split("(?<=[_/ ])", member) for member in group]
     same = takewhile(lambda alike: len(set(alike)) == 1, zip(*words, strict=False))
     rest = name[sum(len(word) for word, *_ in same) :]
     return f"{_LEFT_OUT}{rest}" if len(rest) < 20 else f"{_LEFT_OUT}{rest[:18]}{_LEFT_OUT}"
 
 
 def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
+    bounded = any(curve.upper for curve in plot.curves)
     for curve, color, marker, dash in zip(plot.curves, SERIES, MARKERS, DASHES, strict=False):
         dense = len(curve.x) > 15
+        if curve.upper:
+            axes.fill_between(curve.x, curve.y, curve.upper, color=color, alpha=0.18, linewidth=0)
         axes.plot(
             curve.x,
             curve.y,
             color=color,
-            linestyle=dash,
+            linestyle=("-" if curve.upper else DASHES[1]) if bounded else dash,
             linewidth=2.2,
             marker=marker,
             markersize=6,
             markevery=max(1, len(curve.x) // 8) if dense else 1,
         )
     low = min(min(curve.y) for curve in plot.curves)
-    high = max(max(curve.y) for curve in plot.curves)
+    high = max(max(curve.y + curve.upper) for curve in plot.curves)
     slack = max((high - low) * 0.08, 0.5)
     axes.set_ylim(low - slack, high + slack)
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
@@ -199,6 +216,8 @@ def _lines(axes: Axes, plot: Plot, names: Sequence[str]) -> None:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.xaxis.set_minor_locator(NullLocator())
+    elif plot.ticks:
+        axes.set_xticks(range(len(plot.ticks)), plot.ticks)
     else:
         ticks = _ticks(axes, max(max(curve.x) for curve in plot.curves))
         axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=True, steps=[1, 2, 5, 10]))
@@ -243,15 +262,12 @@ def _epochs(axes: Axes, ends: Sequence[tuple[float, float]]) -> None:
     top.spines["top"].set_visible(False)
 
 
-def _apart(places: Sequence[float], distance: float, high: float = math.inf) -> list[float]:
-    """Move places so that any two are at least `distance` apart, and none is above `high`.
-
-    None is moved further than needed.
-    """
-    order = sorted(range(len(places)), key=lambda i: places[i])
+def _apart(positions: Sequence[float], distance: float, high: float = math.inf) -> list[float]:
+    """Move positions as little as needed to be `distance` apart and not above `high`."""
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
     groups: list[tuple[float, int]] = []  # (middle, size) of labels that touch, from below
     for i in order:
-        groups.append((places[i], 1))
+        groups.append((positions[i], 1))
         while len(groups) > 1:
             (a, m), (b, n) = groups[-2:]
             if b - a >= distance * (m + n) / 2:
@@ -260,15 +276,16 @@ def _apart(places: Sequence[float], distance: float, high: float = math.inf) -> 
     spread = [a + distance * (k - (m - 1) / 2) for a, m in groups for k in range(m)]
     for k in reversed(range(len(spread))):
         spread[k], high = min(spread[k], high), min(spread[k], high) - distance
-    return [spread[order.index(i)] for i in range(len(places))]
+    return [spread[order.index(i)] for i in range(len(positions))]
 
 
 def _inline(svg: str, plot: Plot, height: int) -> str:
-    """Make matplotlib's document fit for a page: own ids, own size, CSS variables, a title."""
+    """Adapt matplotlib's document to a page: unique ids, a size, CSS variables, a title."""
     svg = svg[svg.index("<svg") :]
     opening = svg.index(">") + 1
     description = "; ".join(
-        f"{curve.name}: {curve.y[0]:.1f} at {curve.x[0]:g} to {curve.y[-1]:.1f} at {curve.x[-1]:g}"
+        f"{curve.name}: {curve.y[0]:.1f} at {plot.name_of(curve.x[0])} "
+        f"to {curve.y[-1]:.1f} at {plot.name_of(curve.x[-1])}"
         for curve in plot.curves
     )
     head = (
@@ -281,13 +298,13 @@ def _inline(svg: str, plot: Plot, height: int) -> str:
     style = svg.index("</defs>", opening) + len("</defs>")
     body = re.sub(r"<metadata>.*?</metadata>", "", svg[style:], flags=re.DOTALL)
     # Ids are global in a page, and matplotlib numbers them afresh in every figure.
-    own = "p" + re.sub(r"[^0-9a-z]+", "-", plot.title.lower())
-    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{own}-", body)
+    prefix = "p" + re.sub(r"[^0-9a-z]+", "-", plot.title.lower())
+    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", body)
     names = {INK: "ink", MUTED: "muted", GRID: "grid"}
     names |= {color: f"series-{i}" for i, color in enumerate(SERIES, 1)}
     for color, name in names.items():
         body = re.sub(rf"(?<=: ){color}\b", f"var(--{name}, {color})", body)
-    # The backend fills the figure and the axes with white; the page's own background must show.
+    # The backend fills the figure and the axes with white; the page's background must show.
     body = body.replace("fill: #ffffff", "fill: none")
     body = re.sub(r"font-family: [^;\"]*", "font-family: system-ui, sans-serif", body)
     return head + body.rstrip()

@@ -1,40 +1,49 @@
-"""A report's opening paragraph: what was done to the models, and what it cost them."""
+"""The opening paragraph of a report: the attack, and what it costs the models."""
 
 from collections.abc import Sequence
 
+from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.metrics import score_label
-from robustparse.reports.folders import AttackFolder
+from robustparse.reports.attacked_systems import AttackedSystem
 
 _FEW = ("One model", "Two models", "Three models", "Four models", "Five models")
 
 
-def summarize(rows: Sequence[AttackFolder]) -> str:
+def summarize(rows: Sequence[AttackedSystem], worst: Sequence[WorstOfAttacks] = ()) -> str:
     """Write one paragraph about the systems, the first of which is compared with the others.
 
     A score that was not computed leaves its sentence out.
+
+    Args:
+        rows: the systems.
+        worst: the worst of several attacks on each of them, if it was computed.
     """
     sentences = [_what_was_done(rows), _what_it_cost(rows[0])]
-    if len(rows) > 1:
+    if worst and not comparable(rows):
+        sentences += [_what_is_left(system) for system in worst]
+    elif len(rows) > 1:
         sentences += _compared(rows)
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def comparable(rows: Sequence[AttackFolder]) -> bool:
+def comparable(rows: Sequence[AttackedSystem]) -> bool:
     """Tell whether the rows are one attack on several models, or several attacks on one model."""
     return same_attack(rows) or same_model(rows)
 
 
-def same_attack(rows: Sequence[AttackFolder]) -> bool:
+def same_attack(rows: Sequence[AttackedSystem]) -> bool:
     """Tell whether all rows come from the same attack on as many sentences and words.
 
     Where it is known what they were run with, that must be the same except for the model.
     """
-    keys = ("attack", "n_sentences", "n_words")
-    same = len({tuple(row.summary[key] for key in keys) for row in rows}) == 1
-    return same and len({row.compared for row in rows if row.compared is not None}) < 2
+    summaries = [row.summary for row in rows]
+    attacks = {
+        (summary["attack"], summary["n_sentences"], summary["n_words"]) for summary in summaries
+    }
+    return len(attacks) == 1 and len({row.compared for row in rows if row.compared is not None}) < 2
 
 
-def same_model(rows: Sequence[AttackFolder]) -> bool:
+def same_model(rows: Sequence[AttackedSystem]) -> bool:
     """Tell whether all rows come from attacks on one known model, on the same sentences."""
     first = [sentence.words for sentence in rows[0].sentences]
     return rows[0].model is not None and all(
@@ -43,7 +52,7 @@ def same_model(rows: Sequence[AttackFolder]) -> bool:
     )
 
 
-def _compared(rows: Sequence[AttackFolder]) -> list[str]:
+def _compared(rows: Sequence[AttackedSystem]) -> list[str]:
     """Say which model an attack costs least, or which attack costs the model most.
 
     The share won back is (best attacked - first attacked) / (first clean - first attacked), in the
@@ -67,7 +76,15 @@ def _compared(rows: Sequence[AttackFolder]) -> list[str]:
     return [_what_it_cost(best), _won_back(first, best)]
 
 
-def _what_was_done(rows: Sequence[AttackFolder]) -> str:
+def _what_is_left(system: WorstOfAttacks) -> str:
+    score = system.task.scores.headline
+    return (
+        f"Under all of its {len(system.attacks)} attacks, “{system.name}” keeps "
+        f"{score_label(score)} {system.worst[score].estimate:.1f} of {system.clean[score]:.1f}."
+    )
+
+
+def _what_was_done(rows: Sequence[AttackedSystem]) -> str:
     models = len({row.model or row.name for row in rows})
     count = _FEW[models - 1] if models <= len(_FEW) else f"{models} models"
     done = f"{count} {'was' if models == 1 else 'were'} attacked by substituting words"
@@ -80,19 +97,19 @@ def _what_was_done(rows: Sequence[AttackFolder]) -> str:
     return f"{done}, {mean} per sentence on average, chosen to make the answer wrong."
 
 
-def _what_it_cost(row: AttackFolder) -> str:
+def _what_it_cost(row: AttackedSystem) -> str:
     if row.before is None or row.after is None:
         return ""
     rate, skipped = row.summary["success_rate"], row.summary.get("n_skipped", 0)
     attacked = f" {row.summary['n_sentences'] - skipped} attacked" if skipped else ""
     worse = "" if rate is None else f"; {rate:.0f} % of the{attacked} sentences got worse"
     return (
-        f"On the original sentences “{row.name}” has {score_label(row.task.headline)} "
+        f"On the original sentences “{row.name}” has {score_label(row.task.scores.headline)} "
         f"{row.before:.1f}, on the perturbed ones {row.after:.1f}{worse}."
     )
 
 
-def _won_back(first: AttackFolder, best: AttackFolder) -> str:
+def _won_back(first: AttackedSystem, best: AttackedSystem) -> str:
     if first.before is None or first.after is None or best.after is None:
         return ""
     lost = first.before - first.after

@@ -17,6 +17,7 @@ from robustparse.metrics import score_label
 from robustparse.reports.plots import BUDGET, EPOCH, SERIES, Curve, Plot, epoch_ends
 
 FILE = "metrics.csv"
+CONTROL = "control.txt"  # the command of the equal-compute control
 HEADER = "step,name,value"
 STEP = "training step"
 SUCCESS, SIDES = "success", {"clean": "clean", "robust": "attacked"}
@@ -26,10 +27,10 @@ Metrics = dict[str, Points]
 
 
 def read_training(folder: Path, name: str) -> tuple[Plot, ...]:
-    """Read the curves of a run; there are none where nothing was evaluated.
+    """Read the curves of a run; none if robustness was not evaluated.
 
     Raises:
-        InputError: there is no ``metrics.csv``, or `fit` did not write it.
+        InputError: ``metrics.csv`` is missing, or `fit` did not write it.
     """
     metrics = read_metrics(folder / FILE)
     measures = _measures(metrics)
@@ -42,7 +43,7 @@ def read_training(folder: Path, name: str) -> tuple[Plot, ...]:
 
 
 def over_epochs(plot: Plot) -> list[Plot]:
-    """Plot the same over epochs, if those are known and the plot over steps cannot show them."""
+    """Plot the same over epochs, if they are known and differ between the curves."""
     if not all(curve.epochs for curve in plot.curves) or epoch_ends(plot.curves):
         return []
     curves = (Curve(curve.name, curve.epochs, curve.y) for curve in plot.curves)
@@ -53,7 +54,7 @@ def read_metrics(path: Path) -> Metrics:
     """Map name -> step -> value for all finite values; leave out an incomplete last line.
 
     Raises:
-        InputError: the file is missing or no table of ``step,name,value``.
+        InputError: the file is missing, or is not a table of ``step,name,value``.
     """
     lines = read_text(path).split("\n")
     if lines[0] != HEADER:
@@ -79,8 +80,8 @@ def read_metrics(path: Path) -> Metrics:
 def _measures(metrics: Metrics) -> list[str]:
     """List the scores that were evaluated, by name, then the success rate."""
     logged = re.compile(r"(?:clean|robust)/(\w+)(?:@[0-9.]+)?")
-    found = {m[1] for name in metrics if (m := logged.fullmatch(name))} - {"queries"}
-    return sorted(found, key=lambda measure: (measure == SUCCESS, measure))
+    names = {m[1] for name in metrics if (m := logged.fullmatch(name))} - {"queries"}
+    return sorted(names, key=lambda measure: (measure == SUCCESS, measure))
 
 
 def _over_training(metrics: Metrics, measure: str) -> Plot | None:

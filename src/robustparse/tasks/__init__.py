@@ -1,4 +1,4 @@
-"""Tasks: what differs between kinds of answers, each in one object."""
+"""Tasks: an object for each kind of answers."""
 
 import lazy_loader
 

@@ -1,6 +1,20 @@
-from .classification import ClassificationTask
-from .dependency import DependencyTask
-from .semantic import SemanticTask
-from .task import Task, named, task_of
+from .classification import CLASSIFICATION
+from .dependency import DEPENDENCY
+from .registry import named, task_of
+from .semantic import semantic_task
+from .task import Answers, Concatenates, Files, Pictures, Scores, Task, WritesPairs
 
-__all__ = ["ClassificationTask", "DependencyTask", "SemanticTask", "Task", "named", "task_of"]
+__all__ = [
+    "CLASSIFICATION",
+    "DEPENDENCY",
+    "Answers",
+    "Concatenates",
+    "Files",
+    "Pictures",
+    "Scores",
+    "Task",
+    "WritesPairs",
+    "named",
+    "semantic_task",
+    "task_of",
+]

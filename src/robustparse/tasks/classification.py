@@ -1,6 +1,6 @@
-"""Text classification: one label a text or a pair of texts, scored by accuracy.
+"""Text classification: a label for each text or pair of texts, scored by accuracy.
 
-Of a pair, as in entailment, the first text is the context (`Sentence.context`), never edited.
+The first text of a pair, as in entailment, is the context (`Sentence.context`). It is never edited.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,24 +14,16 @@ from robustparse.data.columns import Known
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import MOST_LISTED, Record
-from robustparse.tasks.text import TextTask, template
+from robustparse.tasks.certificate_drawing import CERTIFICATE_LEGEND, draw_answer
+from robustparse.tasks.task import Answers, Pictures, Record, Task
+from robustparse.tasks.text import TableFiles, TextScores, template
 from robustparse.types import Example, Label
 
-_USUAL = 10  # texts a label, from which on a label of none of them is no accident
+_USUAL = 10  # with so many texts for each label, a label without texts is not a coincidence
 
 
-class ClassificationTask(TextTask):
-    """Answers are labels: `str`, from a model `Label`; see `Task` for the methods."""
-
-    name = "classification"
-    headline = "accuracy"
-    scores = ("accuracy",)
-    further_scores = ()
-    legend = (
-        '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
-        "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"
-    )
+class ClassificationFiles(TableFiles):
+    """Tables of texts, or pairs of texts, and labels."""
 
     def read(
         self,
@@ -46,12 +38,12 @@ class ClassificationTask(TextTask):
         return read_texts(path, columns, max_length, gold, limit, known)
 
     def sample(self, seed: int, split: str) -> list[Example]:
-        """See `Task.sample`."""
+        """See `Files.sample`."""
         from robustparse.data.sample.reviews import sample_reviews
 
         return sample_reviews(seed).split(split)
 
-    def gold(self, text: str) -> str:
+    def answer(self, text: str) -> str:
         """Return the label."""
         return text.strip()
 
@@ -62,15 +54,14 @@ class ClassificationTask(TextTask):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
-        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """Warn of labels that a classifier never saw, and of its labels that no text has."""
+        """Warn of labels that the classifier does not know, and of its labels without a text."""
         unknown = [example for example in examples if example.gold not in known]
         if unknown:
             first = unknown[0]
             yield (
-                f"{path}:{first.line}: label {first.gold!r}, which the classifier never saw in "
-                f"training: texts with this or other such labels, {len(unknown)} in all, "
+                f"{path}:{first.line}: label {first.gold!r}, which the classifier does not "
+                f"know: texts with this or other such labels, {len(unknown)} in all, "
                 f"{'are not learnt' if training else 'count as wrong'}"
             )
         unused = [label for label in known if label not in {example.gold for example in examples}]
@@ -84,6 +75,43 @@ class ClassificationTask(TextTask):
                 f"labels: {effect}"
             )
 
+
+class ClassificationAnswers(Answers):
+    """Labels: `str`, from a model `Label`."""
+
+    def to_record(self, answer: str) -> dict[str, Any]:
+        """Return the label, and the probabilities of all labels if they are known."""
+        known = answer.probabilities if isinstance(answer, Label) else {}
+        rounded = {name: round(value, 4) for name, value in known.items()}
+        return {"label": str(answer), **({"probabilities": rounded} if rounded else {})}
+
+    def from_record(self, record: Record) -> Label:
+        """See `Answers.from_record`."""
+        label, probabilities = record.get("label"), record.get("probabilities")
+        if not isinstance(label, str):
+            raise InputError(f"got {label!r}", key="label", expected="a string")
+        known = {} if probabilities is None else probabilities
+        if not isinstance(known, dict) or not all(_is_share(share) for share in known.values()):
+            expected = "an object: label -> number from 0 to 1"
+            raise InputError(f"got {known!r}", key="probabilities", expected=expected)
+        return Label(label, known)
+
+    def difference(self, first: str, second: str, apart: Collection[int] = ()) -> int:
+        """Return 1 if the labels differ, otherwise 0."""
+        return int(first != second)
+
+    def kind(self, record: Record) -> str:
+        """Return the gold label."""
+        return str(self.from_record(record["gold"]))
+
+
+class ClassificationScores(TextScores):
+    """Accuracy."""
+
+    headline = "accuracy"
+    names = ("accuracy",)
+    further = ()
+
     def correct(self, answer: str, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
         """Return 1 for a text, and whether its label is right."""
         return {"counted": 1, "correct": int(answer == example.gold)}
@@ -93,39 +121,40 @@ class ClassificationTask(TextTask):
         whole = sums.get("counted", 0)
         return {"accuracy": percent(sums.get("correct", 0), whole) if whole else None}
 
-    def to_record(self, answer: str) -> dict[str, Any]:
-        """Return the label, and the probabilities of all labels where they are known."""
-        known = answer.probabilities if isinstance(answer, Label) else {}
-        rounded = {name: round(value, 4) for name, value in known.items()}
-        return {"label": str(answer), **({"probabilities": rounded} if rounded else {})}
 
-    def from_record(self, record: Record) -> Label:
-        """See `Task.from_record`."""
-        label, probabilities = record.get("label"), record.get("probabilities")
-        if not isinstance(label, str):
-            raise InputError(f"got {label!r}", key="label", expected="a string")
-        known = {} if probabilities is None else probabilities
-        if not isinstance(known, dict) or not all(_is_share(one) for one in known.values()):
-            expected = "an object: label -> number from 0 to 1"
-            raise InputError(f"got {known!r}", key="probabilities", expected=expected)
-        return Label(label, known)
+def _draw(record: Record) -> str:
+    """Draw both texts, and the probability of each label before and after."""
+    gold, before, after = ClassificationAnswers().of(record)
+    labels = dict.fromkeys([gold, *before.probabilities, before, after])
+    return template("labels.html.j2").render(
+        record=record, gold=gold, before=before, after=after, labels=labels
+    )
 
-    def draw(self, record: Record) -> str:
-        """Draw both texts, and the probability of each label before and after."""
-        gold, before, after = self.answers(record)
-        labels = dict.fromkeys([gold, *before.probabilities, before, after])
-        return template("labels.html.j2").render(
-            record=record, gold=gold, before=before, after=after, labels=labels
-        )
 
-    def kind(self, record: Record) -> str:
-        """Return the gold label."""
-        return str(self.from_record(record["gold"]))
+def _draw_certificate(record: Record) -> str:
+    """Draw a text, its label, and the texts with another label."""
+    answers = ClassificationAnswers()
 
-    def difference(self, one: str, other: str, apart: Collection[int] = ()) -> int:
-        """Tell whether the labels differ: 0 or 1; the answer to a text has one part."""
-        return int(one != other)
+    def answer_of(answer: Record) -> str:
+        label = answers.from_record(answer)
+        probability = label.probabilities.get(label)
+        return label if probability is None else f"{label} ({100 * probability:.1f} %)"
+
+    return draw_answer(record, "accuracy", answers.from_record(record["gold"]), answer_of)
 
 
 def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and 0 <= value <= 1
+
+
+_LEGEND = (
+    '<ul class="legend"><li><mark>word</mark>substituted</li><li>Bars are probabilities; '
+    "wrong labels have another color. The most probable label, the answer, is bold.</li></ul>"
+)
+CLASSIFICATION = Task(
+    "classification",
+    ClassificationFiles(),
+    ClassificationAnswers(),
+    ClassificationScores(),
+    Pictures(_draw, _LEGEND, _draw_certificate, CERTIFICATE_LEGEND),
+)

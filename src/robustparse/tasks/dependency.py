@@ -28,23 +28,33 @@ from robustparse.metrics import (
     tree_sums,
     unmatched_punctuation,
 )
-from robustparse.tasks.task import ANSWERS, MOST_LISTED, Record, Task, reworded
-from robustparse.tasks.tree_drawing import LEGEND, draw_pair
+from robustparse.tasks.certificate_drawing import (
+    CERTIFIED,
+    REFUTED,
+    UNDECIDED,
+    draw_witnesses,
+    swaps,
+    verdict,
+)
+from robustparse.tasks.task import (
+    ANSWERS,
+    Answers,
+    Files,
+    Pictures,
+    Record,
+    Scores,
+    Task,
+    reworded,
+)
+from robustparse.tasks.tree_drawing import CERTIFICATE_LEGEND, LEGEND, draw_judged, draw_pair
 from robustparse.types import DependencyTree, Example, Sentence
 
 
-class DependencyTask(Task):
-    """Answers are `DependencyTree` objects; see `Task` for the methods."""
+class DependencyFiles(Files):
+    """Treebanks."""
 
-    name = "dependency"
-    headline = "las"
-    scores = ("uas", "las")
-    further_scores = ("ucm", "lcm")
-    sums = ("correct_heads", "correct_labels")
     endings = (".conllu", ".conllx", ".conll")
     multiline = True
-    gold_type = DependencyTree
-    legend = LEGEND
 
     def read(
         self,
@@ -57,12 +67,12 @@ class DependencyTask(Task):
     ) -> list[Example]:
         """Read CoNLL-X if the name ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U."""
         if columns is not None:
-            found = "are named, and those of a treebank are fixed"
-            raise InputError(found, path=path, key="columns", remedy="leave them out")
+            problem = "are named, but those of a treebank are fixed"
+            raise InputError(problem, path=path, key="columns", remedy="leave them out")
         return read_treebank(path, max_length, gold, limit)
 
     def sample(self, seed: int, split: str) -> list[Example]:
-        """See `Task.sample`."""
+        """See `Files.sample`."""
         return sample_treebank(seed).split(split)
 
     def ending(self, path: str | Path) -> str:
@@ -75,40 +85,19 @@ class DependencyTask(Task):
         words: Sequence[str] | None = None,
         answer: DependencyTree | None = None,
     ) -> str:
-        """Return the lines of a sentence and the empty one after it; see `with_parse`."""
+        """Return the lines of a sentence and the empty line after it; see `with_parse`."""
         block = example.block or block_of(example.sentence, example.gold)
         return f"{with_parse(block, answer or example.gold, words)}\n\n"
 
     def as_copy(self, example: Example) -> Example:
-        """Return it with a sentence id of its own; see `as_copy`."""
+        """See `Files.as_copy`; the copy gets another sentence id."""
         return replace(example, block=example.block and as_copy(example.block))
 
     def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
-        """Name enhanced dependencies, which belong to the parse and words of the source."""
+        """Warn of enhanced dependencies, which fit only the original words and parse."""
         if any(has_graph(example.block) for example in examples if example.block):
             graphs = "enhanced dependencies (column 9) and empty nodes"
             yield f"{path}: {graphs} are left out of what is written"
-
-    def project(
-        self, example: Example, words: Sequence[str], origins: Sequence[int]
-    ) -> Example | None:
-        """Return the words with the arcs between those that they stand for.
-
-        None if one has no arc, being new or the half of another, or if a dropped word is a head.
-        """
-        places = {origin: place for place, origin in enumerate(origins, start=1)}
-        if len(places) < len(words) or -1 in places:
-            return None
-        heads = [example.gold.heads[origin] for origin in origins]
-        if not places.keys() >= {head - 1 for head in heads if head}:
-            return None
-        tree = DependencyTree(
-            tuple(places[head - 1] if head else 0 for head in heads),
-            tuple(example.gold.labels[origin] for origin in origins),
-        )
-        sentence = reworded(example.sentence, words, origins)
-        block = example.block and with_parse(with_words(example.block, origins), tree, words)
-        return replace(example, sentence=sentence, gold=tree, block=block)
 
     def check(
         self,
@@ -117,7 +106,7 @@ class DependencyTask(Task):
         check: Callable[[Sequence[Example]], None],
         punctuation: PunctuationPolicy = "none",
     ) -> None:
-        """See `Task.check`."""
+        """See `Files.check`."""
         check_readable(examples, path, check, punctuation)
 
     def warnings(
@@ -127,12 +116,101 @@ class DependencyTask(Task):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
-        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """Warn of labels that a parser never saw, and of tags by which no punctuation is found."""
+        """Warn of labels that the parser does not know, and of tags that mark no punctuation."""
         effect = "train heads only" if training else UNLEARNED
-        found = warn_of_labels(examples, path, known, effect)
-        yield from filter(None, [found, unmatched_punctuation(examples, punctuation)])
+        labels = warn_of_labels(examples, path, known, effect)
+        yield from filter(None, [labels, unmatched_punctuation(examples, punctuation)])
+
+    def project(
+        self, example: Example, words: Sequence[str], origins: Sequence[int]
+    ) -> Example | None:
+        """Return the words with the arcs between their original words.
+
+        None if a word is new or one half of another, or if the head of a word was dropped.
+        """
+        positions = {origin: position for position, origin in enumerate(origins, start=1)}
+        if len(positions) < len(words) or -1 in positions:
+            return None
+        heads = [example.gold.heads[origin] for origin in origins]
+        if not positions.keys() >= {head - 1 for head in heads if head}:
+            return None
+        tree = DependencyTree(
+            tuple(positions[head - 1] if head else 0 for head in heads),
+            tuple(example.gold.labels[origin] for origin in origins),
+        )
+        sentence = reworded(example.sentence, words, origins)
+        block = example.block and with_parse(with_words(example.block, origins), tree, words)
+        return replace(example, sentence=sentence, gold=tree, block=block)
+
+
+class DependencyAnswers(Answers):
+    """`DependencyTree` objects."""
+
+    gold_type = DependencyTree
+
+    def to_record(self, answer: DependencyTree) -> dict[str, Any]:
+        """Return heads and labels as lists."""
+        return {"heads": list(answer.heads), "labels": list(answer.labels)}
+
+    def from_record(self, record: Record) -> DependencyTree:
+        """See `Answers.from_record`."""
+        heads, labels = record.get("heads"), record.get("labels")
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise InputError(f"got {labels!r}", key="labels", expected="a list of strings")
+        n = len(labels)
+        if not isinstance(heads, list) or len(heads) != n or not _are_heads(heads):
+            raise InputError(f"got {heads!r}", key="heads", expected=f"{n} heads from 0 to {n}")
+        return DependencyTree(tuple(heads), tuple(labels))
+
+    def difference(
+        self, first: DependencyTree, second: DependencyTree, apart: Collection[int] = ()
+    ) -> int:
+        """Count the words whose head or label differs."""
+        pairs = zip(_arcs(first), _arcs(second), strict=True)
+        return sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
+
+    def of(self, record: Record) -> list[DependencyTree]:
+        """See `Answers.of`; checks that the trees have as many words as the sentence."""
+        n, trees = len(record["tokens"]), super().of(record)
+        for which, tree in zip(ANSWERS, trees, strict=True):
+            if len(tree.heads) != n:
+                got, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
+                raise InputError(got, key=f"{which}: heads", expected=expected)
+        return trees
+
+    def strict_success(self, record: Record) -> dict[str, bool]:
+        """Tell whether fewer heads (``uas``), or heads and labels (``las``), are right afterwards.
+
+        As in the text of Zheng et al. 2020, an arc that is connected to a changed word is not
+        compared: one whose dependent, gold head, head before or head after the attack was changed.
+        """
+        gold, before, after = self.of(record)
+        changed = {position + 1 for position in record["edited"]}
+        compared = np.ones(len(gold.heads), dtype=np.bool_)
+        compared[record.get("uncounted", [])] = False
+        ends = zip(gold.heads, before.heads, after.heads, strict=True)
+        for position, heads in enumerate(ends):
+            compared[position] &= changed.isdisjoint((position + 1, *heads))
+        old, new = (tree_sums(tree, gold, compared) for tree in (before, after))
+        return {
+            score: new[right] < old[right]
+            for score, right in zip(DependencyScores.names, DependencyScores.sums, strict=True)
+        }
+
+    def relations(self, record: Record) -> list[str]:
+        """Return the gold labels of changed words, without the subtype after a colon."""
+        labels = self.from_record(record["gold"]).labels
+        return [labels[position].partition(":")[0] for position in record["edited"]]
+
+
+class DependencyScores(Scores):
+    """Attachment scores."""
+
+    headline = "las"
+    names = ("uas", "las")
+    further = ("ucm", "lcm")
+    sums = ("correct_heads", "correct_labels")
 
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
         """See `counted_words`."""
@@ -145,69 +223,60 @@ class DependencyTask(Task):
         return tree_sums(answer, example.gold, counted)
 
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
-        """Compute UAS, LAS, UCM and LCM, as far as their sums are there."""
-        found = attachment_scores(sums)
-        return {name: None if math.isnan(value) else value for name, value in found.items()}
+        """Compute UAS, LAS, UCM and LCM, as far as their sums are given."""
+        scores = attachment_scores(sums)
+        return {name: None if math.isnan(value) else value for name, value in scores.items()}
 
-    def to_record(self, answer: DependencyTree) -> dict[str, Any]:
-        """Return heads and labels as lists."""
-        return {"heads": list(answer.heads), "labels": list(answer.labels)}
+    def right(self, record: Record, when: str) -> dict[str, NDArray[np.bool_]]:
+        """See `Scores.right`; each counted word is a part."""
+        gold, *answers = DependencyAnswers().of(record)
+        answer = answers[ANSWERS.index(when) - 1]
+        counted = np.ones(len(gold.heads), dtype=np.bool_)
+        counted[record.get("uncounted", [])] = False
+        heads = np.array(answer.heads) == np.array(gold.heads)
+        arcs = np.array([a == b for a, b in zip(_arcs(answer), _arcs(gold), strict=True)])
+        return dict(zip(self.sums, (heads[counted], arcs[counted]), strict=True))
 
-    def from_record(self, record: Record) -> DependencyTree:
-        """See `Task.from_record`."""
-        heads, labels = record.get("heads"), record.get("labels")
-        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            raise InputError(f"got {labels!r}", key="labels", expected="a list of strings")
-        n = len(labels)
-        if not isinstance(heads, list) or len(heads) != n or not _are_heads(heads):
-            raise InputError(f"got {heads!r}", key="heads", expected=f"{n} heads from 0 to {n}")
-        return DependencyTree(tuple(heads), tuple(labels))
 
-    def draw(self, record: Record) -> str:
-        """Draw both trees in one SVG, wrong arcs and labels marked."""
-        gold, before, after = self.answers(record)
-        words = (record["tokens"], record["adversarial_tokens"])
-        return draw_pair(words, gold, (before, after), record["edited"])
+def _draw(record: Record) -> str:
+    """Draw both trees in one SVG, wrong arcs and labels marked."""
+    gold, before, after = DependencyAnswers().of(record)
+    words = (record["tokens"], record["adversarial_tokens"])
+    return draw_pair(words, gold, (before, after), record["edited"])
 
-    def difference(
-        self, one: DependencyTree, other: DependencyTree, apart: Collection[int] = ()
-    ) -> int:
-        """Count the words whose head or label differs."""
-        pairs = zip(_arcs(one), _arcs(other), strict=True)
-        return sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
 
-    def strict_success(self, record: Record) -> dict[str, bool]:
-        """Tell whether fewer heads (``uas``), or heads and labels (``las``), are right afterwards.
+def _draw_certificate(record: Record) -> str:
+    """Draw the gold tree with each arc as certified, refuted or undecided, and the witnesses."""
+    answers, words = DependencyAnswers(), record["tokens"]
+    gold = answers.from_record(record["gold"])
+    verdicts, titles = [], [""] * len(words)
+    for word in range(len(words)):
+        head, label = (verdict(record, score, word) for score in DependencyScores.names)
+        style = {CERTIFIED: "right", REFUTED: "wrong", UNDECIDED: "undecided"}[head]
+        verdicts.append(f"{style} mislabelled" if head != label == REFUTED else style)
+    for word in record.get("uncounted", []):
+        verdicts[word] = "uncounted"
+    rows = []
+    for witness in record["witnesses"]:
+        answer, changed = answers.from_record(witness["answer"]), swaps(record, witness)
+        text = [witness["words"].get(str(i), word) for i, word in enumerate(words)]
+        why = ", ".join(f"{old} \N{RIGHTWARDS ARROW} {new}" for old, new in changed)
+        lost = []
+        for word in sorted({word for refuted in witness["refutes"].values() for word in refuted}):
+            instead = _arc(answer, text, word)
+            titles[word] += f"{why or 'wrong on the original'}: {instead}\n"
+            before = f"{words[word]}: {_arc(gold, words, word)}"
+            lost.append(f"{before} \N{RIGHTWARDS ARROW} {instead}")
+        rows.append((changed, lost))
+    titles = [title.strip() for title in titles]
+    picture = draw_judged(words, gold, verdicts, titles)
+    return draw_witnesses(record, "Lost arcs", rows, picture)
 
-        As in the text of Zheng et al. 2020, an arc that is connected to a changed word is not
-        compared: one whose dependent, gold head, head before or head after the attack was changed.
-        """
-        gold, before, after = self.answers(record)
-        changed = {position + 1 for position in record["edited"]}
-        compared = np.ones(len(gold.heads), dtype=np.bool_)
-        compared[record.get("uncounted", [])] = False
-        ends = zip(gold.heads, before.heads, after.heads, strict=True)
-        for position, heads in enumerate(ends):
-            compared[position] &= changed.isdisjoint((position + 1, *heads))
-        old, new = (tree_sums(tree, gold, compared) for tree in (before, after))
-        return {
-            score: new[right] < old[right]
-            for score, right in zip(self.scores, self.sums, strict=True)
-        }
 
-    def relations(self, record: Record) -> list[str]:
-        """Return the gold labels of changed words, without the subtype after a colon."""
-        labels = self.from_record(record["gold"]).labels
-        return [labels[position].partition(":")[0] for position in record["edited"]]
-
-    def answers(self, record: Record) -> list[DependencyTree]:
-        """See `Task.answers`; the trees are of as many words as the sentence."""
-        n, trees = len(record["tokens"]), super().answers(record)
-        for which, tree in zip(ANSWERS, trees, strict=True):
-            if len(tree.heads) != n:
-                found, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
-                raise InputError(found, key=f"{which}: heads", expected=expected)
-        return trees
+def _arc(tree: DependencyTree, words: Sequence[str], word: int) -> str:
+    """Describe the arc of a word: ``nsubj of barks``."""
+    head = tree.heads[word]
+    return f"{tree.labels[word]} of {words[head - 1]}" if head else tree.labels[word]
 
 
 def _arcs(tree: DependencyTree) -> Iterator[tuple[int, str]]:
@@ -216,3 +285,12 @@ def _arcs(tree: DependencyTree) -> Iterator[tuple[int, str]]:
 
 def _are_heads(heads: Sequence[object]) -> bool:
     return all(type(head) is int and 0 <= head <= len(heads) for head in heads)
+
+
+DEPENDENCY = Task(
+    "dependency",
+    DependencyFiles(),
+    DependencyAnswers(),
+    DependencyScores(),
+    Pictures(_draw, LEGEND, _draw_certificate, CERTIFICATE_LEGEND),
+)

@@ -1,7 +1,7 @@
-"""Semantic parsing: one logical form an utterance, scored by exact match."""
+"""Semantic parsing: a logical form for each utterance, scored by exact match."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +23,24 @@ from robustparse.grammars import (
     tranx_match,
 )
 from robustparse.metrics import PunctuationPolicy, percent
-from robustparse.tasks.task import MOST_LISTED, Record
-from robustparse.tasks.text import TextTask, template
+from robustparse.tasks.certificate_drawing import CERTIFICATE_LEGEND, draw_answer
+from robustparse.tasks.task import Answers, Pictures, Record, Task
+from robustparse.tasks.text import TableFiles, TextScores, template
 from robustparse.types import Example, LogicalForm, Row, Sentence
 
+_LISTED = 20  # lines that a warning lists at most
 
-class SemanticTask(TextTask):
-    """Answers are logical forms, `LogicalForm`; see `Task` for the methods.
 
-    ``exact_match`` compares canonical forms, in which bound variables have no names and conjuncts
-    no order; ``tranx_match`` compares as the released code of TranX does, ``string_match`` tokens.
+@dataclass(frozen=True)
+class SemanticFiles(TableFiles):
+    """Tables of utterances and logical forms; examples can be joined (`Concatenates`).
 
-    Args:
-        language: of forms that are read, see `read_forms`; a model gives that of its own.
-        copy: the parser may copy words of an utterance into its form.
-        stems: whether the parser reads stems; a raw text tells by itself what is read of it, unless
-            none of its words is inflected.
+    See `semantic_task` for the arguments.
     """
 
-    name = "semantic"
-    gold_type = LogicalForm
-    headline = "exact_match"
-    scores = ("exact_match",)
-    further_scores = ("tranx_match", "string_match")
-    legend = (
-        '<ul class="legend"><li><mark>word</mark>substituted</li><li>A wrong logical form has '
-        "another color.</li></ul>"
-    )
-
-    def __init__(self, language: str | None = None, copy: bool = False, stems: bool = True) -> None:
-        self.language, self.copy, self.stems = language, copy, stems
+    language: str | None
+    copy: bool
+    stems: bool
 
     def read(
         self,
@@ -67,13 +55,19 @@ class SemanticTask(TextTask):
         return read_forms(path, columns, max_length, gold, limit, self.language, known)
 
     def sample(self, seed: int, split: str) -> list[Example]:
-        """See `Task.sample`."""
+        """See `Files.sample`."""
         from robustparse.data.sample.questions import sample_questions
 
         return sample_questions(seed).split(split)
 
+    def answer(self, text: str) -> LogicalForm:
+        """See `WritesPairs.answer`."""
+        language = language_named(self.language or language_of(text.split()))
+        language.parse(text)
+        return LogicalForm(text, language.name)
+
     def row(self, example: Example, words: Sequence[str] | None, answer: str | None) -> Row:
-        """Return the row of an utterance; other words of a raw text keep its columns."""
+        """Return the row of an utterance; new words of a raw text keep the other columns."""
         row, raw = example.row, self._raw(example)
         if row is None or raw is None or words is None or row.layout.raw is None:
             return super().row(example, words, answer)
@@ -83,12 +77,12 @@ class SemanticTask(TextTask):
         return super().row(changed, None, answer)
 
     def surface(self, example: Example) -> Sentence:
-        """Return the raw text where the data hold it."""
+        """Return the raw text if the data hold it."""
         raw = self._raw(example)
         return example.sentence if raw is None else Sentence(raw.words)
 
     def reading(self, example: Example) -> Reading:
-        """Return the raw text, read as slots and stems, or the utterance, which may be of stems."""
+        """Read the raw text as slots and stems, or the utterance, whose words may be stems."""
         raw = self._raw(example)
         if raw is not None:
             return RawReading.aligned(raw, example.sentence)
@@ -99,7 +93,7 @@ class SemanticTask(TextTask):
         return raw_utterance(example, self.stems)
 
     def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
-        """Return the raw text, if the utterance was made of it; a slot has its last word's tag."""
+        """Return the raw text if the utterance follows from it; a slot gets its last word's tag."""
         raw = self._raw(example)
         placed = [] if raw is None else raw.placed(raw.words)
         if raw is None or example.sentence.words != tuple(token for token, _ in placed):
@@ -109,9 +103,9 @@ class SemanticTask(TextTask):
     def project(
         self, example: Example, words: Sequence[str], origins: Sequence[int]
     ) -> Example | None:
-        """Return the words, raw ones with slots and stems, and the same form.
+        """Return the new utterance, a raw text as slots and stems, with the same form.
 
-        None if a slot of the form is lost, or if the utterance is the same in stems.
+        None if a slot of the form is lost, or if the stems do not change.
         """
         raw = self._raw(example)
         parsed = tuple(words) if raw is None else raw.parsed(words)
@@ -122,20 +116,14 @@ class SemanticTask(TextTask):
         return replace(example, sentence=Sentence(parsed), row=row)
 
     def needed(self, example: Example) -> frozenset[str]:
-        """Return the slots of the form that the utterance holds."""
+        """Return the slots of the form that occur in the utterance."""
         return frozenset(slots_in(example.gold.split()).intersection(example.sentence.words))
 
     def concatenated(self, first: Example, second: Example, separator: str) -> Example:
-        """See `Task.concatenated`; the forms are joined by `NEXT_FORM`."""
+        """See `Concatenates`; the forms are joined by `NEXT_FORM`."""
         words = (*first.sentence.words, separator, *second.sentence.words)
         form = LogicalForm(f"{first.gold} {NEXT_FORM} {second.gold}", first.gold.language)
         return Example(first.id, Sentence(words), form)
-
-    def gold(self, text: str) -> LogicalForm:
-        """See `Task.gold`."""
-        language = language_named(self.language or language_of(text.split()))
-        language.parse(text)
-        return LogicalForm(text, language.name)
 
     def warnings(
         self,
@@ -144,11 +132,10 @@ class SemanticTask(TextTask):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
-        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """Warn of tokens of logical forms that a parser never saw, and of slots without a word."""
+        """Warn of tokens of forms that the parser does not know, and of slots without a word."""
         names = set(known)
-        unknown = [(one, new) for one in examples if (new := self._new(one, names))]
+        unknown = [(each, new) for each in examples if (new := self._new(each, names))]
         if unknown:
             tokens = sorted(set().union(*(new for _, new in unknown)))
             yield (
@@ -156,29 +143,66 @@ class SemanticTask(TextTask):
                 f"in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
                 f"{'are not learnt' if training else 'count as wrong'}"
             )
-        lost = [one for one in examples if slots_in(one.gold.split()) - set(one.sentence.words)]
+        lost = [each for each in examples if slots_in(each.gold.split()) - set(each.sentence.words)]
         if lost:
-            lines = ", ".join(str(one.line) for one in lost[:most])
-            more = "" if most is None or len(lost) <= most else ", …"
+            lines = ", ".join(str(each.line) for each in lost[:_LISTED])
+            more = ", …" if len(lost) > _LISTED else ""
             yield (
                 f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
                 f"which a parser could only guess: lines {lines}{more}"
             )
 
     def _new(self, example: Example, known: Set[str]) -> set[str]:
-        """Return the tokens of a form that are neither known nor can be copied.
+        """Return the tokens of a form that are unknown and cannot be copied.
 
-        Variables are not among them: a form means the same with other names.
+        Variables are left out: their names do not change what a form means.
         """
         words = example.sentence.words if self.copy else ()
         leaf = language_named(example.gold.language).leaf
         unknown = set(example.gold.split()).difference(known, words)
         return {token for token in unknown if leaf(token) != "Variable"}
 
+
+@dataclass(frozen=True)
+class SemanticAnswers(Answers):
+    """`LogicalForm` objects; see `semantic_task` for the language."""
+
+    gold_type = LogicalForm
+    language: str | None = None
+
+    def to_record(self, answer: LogicalForm) -> dict[str, Any]:
+        """Return the form and its language."""
+        return {"form": str(answer), "language": answer.language}
+
+    def from_record(self, record: Record) -> LogicalForm:
+        """See `Answers.from_record`."""
+        form, language = record.get("form"), record.get("language")
+        if not isinstance(form, str):
+            raise InputError(f"got {form!r}", key="form", expected="a string")
+        return LogicalForm(form, language_named(str(language)).name)
+
+    def difference(
+        self, first: LogicalForm, second: LogicalForm, apart: Collection[int] = ()
+    ) -> int:
+        """Return 1 if the forms differ in meaning, otherwise 0."""
+        return int(not exact_match(first, second, second.language))
+
+
+class SemanticScores(TextScores):
+    """Three kinds of matches.
+
+    ``exact_match`` compares canonical forms, in which bound variables have no names and conjuncts
+    no order; ``tranx_match`` compares as the released code of TranX does, ``string_match`` tokens.
+    """
+
+    headline = "exact_match"
+    names = ("exact_match",)
+    further = ("tranx_match", "string_match")
+
     def correct(
         self, answer: LogicalForm, example: Example, counted: NDArray[np.bool_]
     ) -> dict[str, int]:
-        """Return 1 for an utterance, and whether its form is right by each score."""
+        """Return 1 as the number of utterances, and whether the form is right by each score."""
         gold = example.gold
         return {
             "counted": 1,
@@ -188,34 +212,51 @@ class SemanticTask(TextTask):
         }
 
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
-        """Compute the scores whose sums are there."""
+        """Compute the scores whose sums are given."""
         whole = sums.get("counted", 0)
-        parts = {"exact_match": "correct", **{name: name for name in self.further_scores}}
+        counts = {"exact_match": "correct", **{name: name for name in self.further}}
         return {
-            name: percent(sums[part], whole) if whole else None
-            for name, part in parts.items()
-            if part in sums
+            name: percent(sums[count], whole) if whole else None
+            for name, count in counts.items()
+            if count in sums
         }
 
-    def to_record(self, answer: LogicalForm) -> dict[str, Any]:
-        """Return the form and its language."""
-        return {"form": str(answer), "language": answer.language}
 
-    def from_record(self, record: Record) -> LogicalForm:
-        """See `Task.from_record`."""
-        form, language = record.get("form"), record.get("language")
-        if not isinstance(form, str):
-            raise InputError(f"got {form!r}", key="form", expected="a string")
-        return LogicalForm(form, language_named(str(language)).name)
+def _draw(record: Record) -> str:
+    """Draw both utterances, and the logical form before and after."""
+    answers = SemanticAnswers()
+    gold, before, after = answers.of(record)
+    right = [not answers.difference(form, gold) for form in (before, after)]
+    return template("forms.html.j2").render(
+        record=record, gold=gold, forms=(before, after), right=right
+    )
 
-    def draw(self, record: Record) -> str:
-        """Draw both utterances, and the logical form before and after."""
-        gold, before, after = self.answers(record)
-        right = [not self.difference(form, gold) for form in (before, after)]
-        return template("forms.html.j2").render(
-            record=record, gold=gold, forms=(before, after), right=right
-        )
 
-    def difference(self, one: LogicalForm, other: LogicalForm, apart: Collection[int] = ()) -> int:
-        """Tell whether the forms differ: 0 or 1; the answer to an utterance has one part."""
-        return int(not exact_match(one, other, other.language))
+def _draw_certificate(record: Record) -> str:
+    """Draw an utterance, its logical form, and the utterances with another form."""
+    form_of = SemanticAnswers().from_record
+    return draw_answer(record, "exact_match", form_of(record["gold"]), form_of, code=True)
+
+
+_LEGEND = (
+    '<ul class="legend"><li><mark>word</mark>substituted</li><li>A wrong logical form has '
+    "another color.</li></ul>"
+)
+
+
+def semantic_task(language: str | None = None, copy: bool = False, stems: bool = True) -> Task:
+    """Return the task of semantic parsing.
+
+    Args:
+        language: the language of forms that are read, see `read_forms`; None finds it by their
+            tokens. A model's task has the language of its training data.
+        copy: whether the parser may copy words of an utterance into its form.
+        stems: whether the parser reads stems; inflected words of a raw text show this themselves.
+    """
+    return Task(
+        "semantic",
+        SemanticFiles(language, copy, stems),
+        SemanticAnswers(language),
+        SemanticScores(),
+        Pictures(_draw, _LEGEND, _draw_certificate, CERTIFICATE_LEGEND),
+    )

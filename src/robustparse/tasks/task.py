@@ -1,13 +1,14 @@
-"""What differs between kinds of answers: reading, writing, scoring, storing and drawing them.
+"""What differs between kinds of answers, in four objects: files, answers, scores and pictures.
 
-Commands, evaluation, defenses, tracking and the report ask a task and know none by name.
+Commands, evaluation, defenses, tracking and the report ask these objects and know no task by name.
+`registry` finds a task.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,55 +16,29 @@ from numpy.typing import NDArray
 from robustparse.data.columns import Known
 from robustparse.data.reading import Reading
 from robustparse.errors import InputError
-from robustparse.files import plain_name
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example, Sentence
 
 Record = Mapping[str, Any]
 """A JSON object: an answer, or a line of ``examples.jsonl``."""
 
-
 Written = tuple[Example, Sequence[str] | None, Any]
-"""An example to write, with other words and another answer, or None for its own."""
-
-PAIR_COLUMNS = ("perturbed", "original", "answer")
-"""Names of the columns of a file of perturbed texts; of pairs of texts, ``context`` comes first."""
-
-MOST_LISTED = 20
-"""Lines of a file that a warning lists, unless all are asked for."""
+"""An example to write, with other words and another answer; None keeps those of the example."""
 
 ANSWERS = ("gold", "clean", "attacked")
-"""Of a line of ``examples.jsonl``: the gold answer, those before and after the attack."""
+"""Keys of a line of ``examples.jsonl``: the gold answer, and those before and after the attack."""
 
 
-class Task(ABC):
-    """One kind of answers.
+class Files(ABC):
+    """Reads and writes the examples of a task.
 
     Attributes:
-        name: of the task, as in ``summary.json``.
-        headline: the score that a reader looks at first.
-        scores: the scores of a sentence, of an attack and of a curve, in the order of a table.
-        further_scores: scores of a whole file only, which `evaluate` adds.
-        sums: of `correct`, those that a line of ``examples.jsonl`` holds. The scores are ratios of
-            them to ``counted``.
-        endings: of files of these answers, as far as their names tell.
-        multiline: whether an example takes several lines of a file, and an empty one ends it.
-        legend: HTML that explains the pictures of `draw`.
-        gold_type: the type of gold answers.
-        language: of logical forms in files, see `language_named`; None where there are none, or
-            where their tokens tell it.
+        endings: file name endings that only this task uses.
+        multiline: whether an example takes several lines of a file and ends at an empty one.
     """
 
-    name: str
-    headline: str
-    scores: tuple[str, ...]
-    further_scores: tuple[str, ...]
-    sums: tuple[str, ...]
     endings: tuple[str, ...]
     multiline: bool
-    legend: str
-    gold_type: type = str
-    language: str | None = None
 
     @abstractmethod
     def read(
@@ -80,115 +55,52 @@ class Task(ABC):
         Args:
             path: the file.
             max_length: longest allowed sentence in words; None allows any.
-            gold: every example has a gold answer; otherwise it may be missing, and the example's
-                then says nothing.
-            limit: what a user raises ``max_length`` by, for the message.
-            columns: names of the columns to read, where a format leaves them to the user.
+            gold: whether every example must have a gold answer.
+            limit: the option that raises ``max_length``, for the message.
+            columns: names of the columns to read, in formats without fixed columns.
             known: what is known of the file before it is read.
 
         Raises:
-            InputError: names file and line of what cannot be used.
+            InputError: names file and line of content that cannot be used.
         """
 
     @abstractmethod
     def sample(self, seed: int, split: str) -> list[Example]:
-        """Make the examples of a split (``train``, ``dev``, ``test``) of the embedded data."""
+        """Make a split (``train``, ``dev``, ``test``) of the embedded data."""
 
     @abstractmethod
     def ending(self, path: str | Path) -> str:
-        """Return what a file made from this one ends in, its dot included."""
+        """Return the file name ending, with its dot, of a file made from this one."""
+
+    def ending_for(self, examples: Sequence[Example]) -> str:
+        """Return the file name ending of such examples; the usual one if they were not read."""
+        return (examples[0].ending if examples else "") or self.ending("")
 
     @abstractmethod
     def write(
         self, example: Example, words: Sequence[str] | None = None, answer: Any = None
     ) -> str:
-        """Return an example in the format of a file, which is its examples in order.
+        """Return an example in the format of its file.
+
+        Columns and comments that the task does not read are kept.
 
         Args:
-            example: what its file says of it and the task does not is kept.
-            words: other words, as many as `surface` has; the gold answer stays, unless another is
-                given.
-            answer: instead of the gold one.
+            example: the example.
+            words: other words, as many as `surface` has.
+            answer: another answer than the gold one.
         """
 
+    def write_all(self, examples: Iterable[Written]) -> Iterator[str]:
+        """Yield the pieces of a file of examples, each changed as by `write`."""
+        return (self.write(*written) for written in examples)
+
     def as_copy(self, example: Example) -> Example:
-        """Return an example that is trained on next to its original; by default as it is."""
+        """Return an example that can stand in a file next to its original; by default unchanged."""
         return example
 
     def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
-        """Yield what `write` leaves out of what a file says of examples; by default nothing.
-
-        Args:
-            examples: of the file.
-            path: that file.
-        """
+        """Yield warnings about content of the file ``path`` that `write` omits; by default none."""
         yield from ()
-
-    def file(self, examples: Iterable[Written]) -> Iterator[str]:
-        """Yield the parts of a file of examples, each as `write` changes it."""
-        return (self.write(*written) for written in examples)
-
-    def surface(self, example: Example) -> Sentence:
-        """Return the text that operations and attacks reword: by default the example's own."""
-        return example.sentence
-
-    def reading(self, example: Example) -> Reading:
-        """Return how a model of the task reads the text that attacks reword, which is `surface`.
-
-        By default it reads it word for word.
-        """
-        return Reading.word_for_word(self.surface(example))
-
-    def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
-        """Return the text that a tagger reads for the tags of a sentence: by default its words.
-
-        Returns:
-            The words of the text, and for each word of the sentence the position of the one whose
-            tag it gets.
-        """
-        return example.sentence.words, range(len(example.sentence))
-
-    def pairs_file(self, pairs: Iterable[tuple[Example, Sequence[str]]]) -> Iterator[str]:
-        """Yield the parts of a file of perturbed texts, each with its original's words.
-
-        Raises:
-            InputError: gold answers are not written in columns.
-        """
-        found = f"answers of the task {self.name} are not written in a column"
-        raise InputError(found, key="--keep", expected="a task with one answer a text, or changed")
-
-    def project(
-        self, example: Example, words: Sequence[str], origins: Sequence[int]
-    ) -> Example | None:
-        """Return an example reworded, with the gold answer of the original; None if it has none.
-
-        By default the gold answer stays: it is one of the whole text.
-
-        Args:
-            example: the original.
-            words: the new words.
-            origins: for each the position, in the `surface`, of the original word that it stands
-                for, or -1.
-        """
-        return replace(example, sentence=reworded(example.sentence, words, origins))
-
-    def needed(self, example: Example) -> frozenset[str]:
-        """Return the words of a text without which its gold answer can only be guessed.
-
-        By default there are none.
-        """
-        return frozenset()
-
-    def concatenated(self, first: Example, second: Example, separator: str) -> Example:
-        """Join two examples, with a separator between their sentences, into one to train on.
-
-        Its id is the first one's, and its gold answer holds both answers, in order.
-
-        Raises:
-            InputError: answers of this kind cannot be joined.
-        """
-        found = f"answers of the task {self.name} cannot be joined"
-        raise InputError(found, key="task", expected="semantic parsing")
 
     @abstractmethod
     def check(
@@ -198,13 +110,13 @@ class Task(ABC):
         check: Callable[[Sequence[Example]], None],
         punctuation: PunctuationPolicy = "none",
     ) -> None:
-        """Refuse an example that a model or an attack cannot use, or that cannot be counted.
+        """Reject examples that a model or an attack cannot use, or that cannot be scored.
 
         Args:
-            examples: of a file, numbered as there.
-            path: that file, read again only to name the line.
-            check: the model's or the attack's, which raises ``InputError``.
-            punctuation: which words are to count.
+            examples: the examples of a file, with its numbers.
+            path: the file, which is read again only to find the line of an error.
+            check: the check of the model or the attack, which raises ``InputError``.
+            punctuation: the words that are scored.
 
         Raises:
             InputError: names file and line.
@@ -218,102 +130,145 @@ class Task(ABC):
         known: Collection[str],
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
-        most: int | None = MOST_LISTED,
     ) -> Iterator[str]:
-        """Yield what lowers the scores of these examples, or the use of training on them.
+        """Yield warnings about whatever lowers scores on these examples, or harms training.
 
         Args:
-            examples: of a file.
-            path: that file.
-            known: the names that a model's answers are made of, as it learnt them.
-            punctuation: which words are to count.
-            training: the examples are trained on, not scored.
-            most: lines that a warning lists at most; None lists all.
+            examples: the examples of a file.
+            path: the file.
+            known: the labels that the model has learnt.
+            punctuation: the words that are scored.
+            training: whether the examples are trained on rather than scored.
         """
 
-    @abstractmethod
-    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
-        """Find which parts of an answer enter the scores, ``(words,)``, or ``(1,)`` of one answer.
+    def surface(self, example: Example) -> Sentence:
+        """Return the text that operations and attacks reword; by default the example's sentence."""
+        return example.sentence
 
-        Raises:
-            InputError: the policy needs what the sentence lacks.
-        """
+    def reading(self, example: Example) -> Reading:
+        """Return how a model reads the `surface` text; by default word for word."""
+        return Reading.word_for_word(self.surface(example))
 
-    @abstractmethod
-    def correct(self, answer: Any, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
-        """Count what is right in an answer; adding up the counts of examples, in any order, and
-        `score` gives the scores of them all.
+    def tagging(self, example: Example) -> tuple[tuple[str, ...], Sequence[int]]:
+        """Return the text that a tagger reads; by default the words of the sentence.
 
         Returns:
-            ``counted``, `sums`, and what other scores need.
+            The words of the text, and for each word of the sentence the position of the word that
+            gives it its tag.
         """
+        return example.sentence.words, range(len(example.sentence))
 
-    @abstractmethod
-    def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
-        """Compute the scores whose sums are there, in percent; None where nothing was counted."""
+    def project(
+        self, example: Example, words: Sequence[str], origins: Sequence[int]
+    ) -> Example | None:
+        """Return a reworded example with the projected gold answer; None if projection fails.
 
-    def gold(self, text: str) -> Any:
-        """Return the gold answer that a column of a file holds.
+        By default the gold answer is kept, as that of the whole text.
+
+        Args:
+            example: the original.
+            words: the new words.
+            origins: for each new word the position of the original word in `surface`, or -1.
+        """
+        return replace(example, sentence=reworded(example.sentence, words, origins))
+
+    def needed(self, example: Example) -> frozenset[str]:
+        """Return the words without which the gold answer can only be guessed; by default none."""
+        return frozenset()
+
+
+@runtime_checkable
+class WritesPairs(Protocol):
+    """Files with one answer for each text, in which a text can stand next to its original."""
+
+    def pairs(self, pairs: Iterable[tuple[Example, Sequence[str]]]) -> Iterator[str]:
+        """Yield the pieces of a file of perturbed texts, each with its original's words."""
+
+    def answer(self, text: str) -> Any:
+        """Return the gold answer in a column of such a file.
 
         Raises:
-            InputError: it is none, or gold answers are not written in columns.
+            InputError: the text is not an answer.
         """
-        found = f"answers of the task {self.name} are not written in a column"
-        raise InputError(found, expected="a task with one answer a text")
+
+
+@runtime_checkable
+class Concatenates(Protocol):
+    """Files whose examples can be joined: two texts with two answers."""
+
+    def concatenated(self, first: Example, second: Example, separator: str) -> Example:
+        """Join two examples, with a separator between their sentences, to train on.
+
+        The result has the id of the first example, and both gold answers in order.
+        """
+
+
+class Answers(ABC):
+    """Stores answers as JSON and compares them.
+
+    Attributes:
+        gold_type: the type of gold answers.
+        language: the language of logical forms; None without logical forms, or if their tokens
+            tell it.
+    """
+
+    gold_type: type = str
+    language: str | None = None
 
     @abstractmethod
     def to_record(self, answer: Any) -> dict[str, Any]:
-        """Return an answer as JSON, as a line of ``examples.jsonl`` holds it."""
+        """Return an answer as JSON, as in a line of ``examples.jsonl``."""
 
     @abstractmethod
     def from_record(self, record: Record) -> Any:
-        """Return the answer of a record, which may hold other keys too.
+        """Return the answer of a record, which may have other keys too.
 
         Raises:
-            InputError: it is no record of an answer.
+            InputError: the record holds no answer of this kind.
         """
 
     @abstractmethod
-    def draw(self, record: Record) -> str:
-        """Draw the answers before and after an attack.
+    def difference(self, first: Any, second: Any, apart: Collection[int] = ()) -> int:
+        """Count the parts in which two answers to equally long texts differ.
 
         Args:
-            record: a line of ``examples.jsonl``.
-
-        Returns:
-            An element for an HTML page that needs nothing outside it.
-
-        Raises:
-            InputError: see `from_record`.
+            first: an answer.
+            second: an answer.
+            apart: positions of words, from 0, whose parts are not compared.
         """
 
-    @abstractmethod
-    def difference(self, one: Any, other: Any, apart: Collection[int] = ()) -> int:
-        """Count the parts in which two answers differ, those of the words ``apart`` left out.
-
-        Words count from 0, and the answers are to as many.
-        """
-
-    def answers(self, record: Record) -> list[Any]:
-        """Return the `ANSWERS` of a line.
+    def of(self, record: Record) -> list[Any]:
+        """Return the three `ANSWERS` of a line.
 
         Raises:
             InputError: see `from_record`; the key names the answer too.
         """
-        found = []
+        answers = []
         for which in ANSWERS:
             try:
-                found.append(self.from_record(record[which]))
+                answers.append(self.from_record(record[which]))
             except InputError as error:
                 error.key = f"{which}: {error.key}"
                 raise
-        return found
+        return answers
+
+    def changes(self, record: Record) -> tuple[int, int, int]:
+        """Count the parts of a line's answers that changed, were wrong before, and wrong after.
+
+        Parts of substituted words do not count as changed.
+
+        Raises:
+            InputError: see `from_record`.
+        """
+        gold, before, after = self.of(record)
+        changed = self.difference(before, after, record["edited"])
+        return changed, self.difference(gold, before), self.difference(gold, after)
 
     def strict_success(self, record: Record) -> dict[str, bool]:
-        """Tell by which scores of a line the attack succeeded apart from the changed words.
+        """Tell for each score of a line whether the attack succeeded beyond the changed words.
 
-        What these words are part of is left out of the answers, before and after. Nothing where an
-        answer has no parts that belong to words.
+        Parts of the answers that touch a changed word are not compared. Empty if the parts of an
+        answer do not belong to words.
 
         Raises:
             InputError: see `from_record`.
@@ -321,9 +276,7 @@ class Task(ABC):
         return {}
 
     def relations(self, record: Record) -> list[str]:
-        """Name the relation of each changed word of a line to the rest of the gold answer.
-
-        Nothing where an answer has no parts that belong to words.
+        """Name the gold relation of each changed word; empty if answers have no relations.
 
         Raises:
             InputError: see `from_record`.
@@ -331,112 +284,113 @@ class Task(ABC):
         return []
 
     def kind(self, record: Record) -> str | None:
-        """Return the class of a line's gold answer, by which successes are listed; None if it has
-        none.
+        """Return the class of a line's gold answer, by which successes are grouped, or None.
 
         Raises:
             InputError: see `from_record`.
         """
         return None
 
-    def changes(self, record: Record) -> tuple[int, int, int]:
-        """Count the parts of the answers of a line: changed, wrong before, and wrong after.
 
-        Those of substituted words are not counted among the changed.
+class Scores(ABC):
+    """Counts what is right in answers.
+
+    Attributes:
+        headline: the most important score.
+        names: the scores of a sentence, of an attack and of a curve, in the order of a table.
+        further: scores of a whole file only, which `evaluate` adds.
+        sums: the counts of `correct` that a line of ``examples.jsonl`` holds; the scores `names`
+            are their ratios to ``counted``.
+    """
+
+    headline: str
+    names: tuple[str, ...]
+    further: tuple[str, ...]
+    sums: tuple[str, ...]
+
+    @abstractmethod
+    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
+        """Return which parts of an answer are scored, ``(words,)``, or ``(1,)`` for a whole text.
 
         Raises:
-            InputError: see `from_record`.
+            InputError: the sentence lacks what the policy needs.
         """
-        gold, before, after = self.answers(record)
-        changed = self.difference(before, after, record["edited"])
-        return changed, self.difference(gold, before), self.difference(gold, after)
+
+    @abstractmethod
+    def correct(self, answer: Any, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
+        """Count what is right in an answer; `score` of summed counts scores several examples.
+
+        Returns:
+            ``counted``, `sums`, and the counts that `further` scores need.
+        """
+
+    @abstractmethod
+    def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
+        """Compute the scores of these sums in percent; None if nothing was counted."""
+
+    def right(self, record: Record, when: str) -> dict[str, NDArray[np.bool_]]:
+        """Tell which counted parts of an answer in a line of ``examples.jsonl`` are right.
+
+        By default an answer has one part.
+
+        Args:
+            record: the line.
+            when: the key of the answer, ``clean`` or ``attacked``.
+
+        Returns:
+            For each of `sums`, ``(counted,)``.
+
+        Raises:
+            InputError: see `Answers.from_record`.
+        """
+        return {name: np.array([record[when][name] > 0]) for name in self.sums}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Draws answers for HTML pages.
+
+    Attributes:
+        draw: takes a line of ``examples.jsonl`` and returns a self-contained HTML element that
+            shows the answers before and after the attack; raises ``InputError`` as
+            `Answers.from_record` does.
+        legend: HTML that explains the pictures.
+        certificate: takes a line of ``certificates.jsonl`` and returns a self-contained HTML
+            element that shows what is certified, and the witnesses; raises ``InputError`` or
+            ``LookupError`` if values of the line do not fit together.
+        certificate_legend: HTML that explains the pictures of certificates.
+    """
+
+    draw: Callable[[Record], str]
+    legend: str
+    certificate: Callable[[Record], str]
+    certificate_legend: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind of answers.
+
+    Attributes:
+        name: the name of the task, as in ``summary.json``.
+        files: reads and writes examples.
+        answers: stores and compares answers.
+        scores: scores answers.
+        pictures: draws answers.
+    """
+
+    name: str
+    files: Files
+    answers: Answers
+    scores: Scores
+    pictures: Pictures
 
 
 def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -> Sentence:
-    """Return a sentence of other words with tags and features of those that they stand for."""
+    """Return a sentence of other words, with the tags and features of the original words."""
 
     def of_words(tags: tuple[str, ...]) -> tuple[str, ...]:
         return tuple("_" if origin < 0 else tags[origin] for origin in origins) if tags else ()
 
     tags = {name: of_words(getattr(sentence, name)) for name in ("upos", "xpos", "feats")}
     return replace(sentence, words=tuple(words), **tags)
-
-
-def all_tasks() -> list[Task]:
-    """Return every task there is."""
-    from robustparse.tasks.classification import ClassificationTask
-    from robustparse.tasks.dependency import DependencyTask
-    from robustparse.tasks.semantic import SemanticTask
-
-    return [DependencyTask(), ClassificationTask(), SemanticTask()]
-
-
-def named(name: str, language: str | None = None) -> Task:
-    """Find a task by its name, and by the language of its forms, as a summary has them.
-
-    Raises:
-        InputError: there is none of this name.
-    """
-    for task in all_tasks():
-        if task.name == name:
-            task.language = language
-            return task
-    expected = ", ".join(task.name for task in all_tasks())
-    raise InputError(repr(name), key="task", expected=expected)
-
-
-def task_of_answer(record: Record) -> Task:
-    """Find the task that reads this record of an answer.
-
-    Raises:
-        InputError: there is none.
-    """
-    for task in all_tasks():
-        try:
-            task.from_record(record)
-        except InputError:
-            continue
-        return task
-    names = ", ".join(task.name for task in all_tasks())
-    raise InputError(f"got {record!r:.60}", expected=f"an answer of a task: {names}")
-
-
-def task_of(path: str | Path) -> Task:
-    """Find the task whose files end as this one does.
-
-    Raises:
-        InputError: there is none.
-    """
-    for task in all_tasks():
-        if _suffix(path) in task.endings:
-            return task
-    names = ", ".join(task.name for task in all_tasks())
-    raise InputError("does not say its task", path=path, remedy=f"give --task, one of {names}")
-
-
-def check_ending(path: str | Path, task: Task) -> None:
-    """Refuse a file that ends as those of another task do, and never as those of this one.
-
-    Raises:
-        InputError: names both tasks.
-    """
-    ending = _suffix(path)
-    if ending in task.endings:
-        return
-    for other in all_tasks():
-        if ending in other.endings:
-            raise InputError(
-                f"the model's task is {task.name}, and a file ending in {ending} is of the task "
-                f"{other.name}",
-                path=path,
-                remedy="give a checkpoint of that task, or other data",
-            )
-
-
-def ending_for(task: Task, examples: Sequence[Example]) -> str:
-    """Return what a file of such examples ends in; the usual ending where they were not read."""
-    return (examples[0].ending if examples else "") or task.ending("")
-
-
-def _suffix(path: str | Path) -> str:
-    return Path(plain_name(path)).suffix.lower()

@@ -1,4 +1,4 @@
-"""What tasks with one answer a text share: tables as files, scores that count texts."""
+"""Tables of texts with one answer each, and scores that count texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,14 +13,16 @@ from robustparse.data.tables import ENDINGS, ending_of, row_text, table_text
 from robustparse.data.text_files import changed_row
 from robustparse.errors import InputError, UntaggedError
 from robustparse.metrics import PunctuationPolicy
-from robustparse.tasks.task import PAIR_COLUMNS, Task, Written
+from robustparse.tasks.task import Files, Scores, Written
 from robustparse.types import ColumnName, Example, Row, Sentence
 
+PAIR_COLUMNS = ("perturbed", "original", "answer")
+"""Columns of a file of perturbed texts; for pairs of texts, ``context`` comes first."""
 
-class TextTask(Task):
-    """Answers are strings, one a text; punctuation has no say in scores."""
 
-    sums = ("correct",)
+class TableFiles(Files):
+    """Tables with a text and an answer, a string, in each row; they write pairs."""
+
     multiline = False
     endings = ENDINGS
 
@@ -34,16 +36,16 @@ class TextTask(Task):
         """Return the row of a text."""
         return f"{row_text(self.row(example, words, answer))}\n"
 
-    def file(self, examples: Iterable[Written]) -> Iterator[str]:
-        """Yield the parts of a table."""
+    def write_all(self, examples: Iterable[Written]) -> Iterator[str]:
+        """Yield the pieces of a table."""
         return table_text(self.row(*written) for written in examples)
 
     def row(self, example: Example, words: Sequence[str] | None, answer: str | None) -> Row:
-        """Return the row of a text with other words and another answer, where they are given."""
+        """Return the row of a text, with other words and another answer unless they are None."""
         return changed_row(example, words, answer)
 
-    def pairs_file(self, pairs: Iterable[tuple[Example, Sequence[str]]]) -> Iterator[str]:
-        """See `Task.pairs_file`."""
+    def pairs(self, pairs: Iterable[tuple[Example, Sequence[str]]]) -> Iterator[str]:
+        """See `WritesPairs`."""
         return table_text(_pair(copy, original) for copy, original in pairs)
 
     def check(
@@ -53,26 +55,32 @@ class TextTask(Task):
         check: Callable[[Sequence[Example]], None],
         punctuation: PunctuationPolicy = "none",
     ) -> None:
-        """See `Task.check`."""
+        """See `Files.check`."""
         for example in examples:
             try:
                 check([example])
             except InputError as error:
                 line = None if example.row is None else example.line
-                found, remedy = str(error), None
+                problem, remedy = str(error), None
                 if isinstance(error, UntaggedError):
-                    found = error.found
+                    problem = error.found
                     tagged = "give attack or augment --tagger"
                     remedy = f"texts have no tags: {tagged}, or {error.without}"
-                raise InputError(found, path=path, line=line, remedy=remedy) from None
+                raise InputError(problem, path=path, line=line, remedy=remedy) from None
+
+
+class TextScores(Scores):
+    """Scores that count texts; the punctuation policy does not matter."""
+
+    sums = ("correct",)
 
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
-        """Return ``(1,)``: the answer counts."""
+        """Return ``(1,)``: each answer counts."""
         return np.ones(1, dtype=np.bool_)
 
 
 def _pair(copy: Example, original: Sequence[str]) -> Row:
-    """Return a row of a perturbed text, its original and the answer, in the kind of its table."""
+    """Return a row of a perturbed text, its original and the answer, in its table's format."""
     row = changed_row(copy, copy.sentence.words, None)
     values = [row.values[column] for column in (*row.layout.texts, row.layout.label)]
     values[-1:-1] = [" ".join(original)]

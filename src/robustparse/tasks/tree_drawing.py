@@ -1,8 +1,10 @@
-"""Dependency trees drawn as SVG: arcs over words, and a sentence before and after an attack.
+"""Draws dependency trees as SVG: arcs over words, for a sentence before and after an attack.
 
-`tree_layout` decides where everything stands. The pictures hold no script and no reference to
-anything outside; colours are CSS variables with fallbacks, so that a page can set them. Wrong arcs
-are dashed and wrong labels boxed, in addition to their color.
+Also draws the gold tree of a certificate, each arc as certified, refuted or undecided.
+
+`tree_layout` computes all positions. The pictures contain no scripts and no links; colors are CSS
+variables with defaults, so that a page can set them. Wrong arcs are dashed and wrong labels boxed,
+in addition to their color.
 """
 
 import re
@@ -29,8 +31,9 @@ ROW = 44.0  # between the words before and the words after
 MARGIN = 14.0
 GUTTER = 54.0  # for "before" and "after"
 
-# What the colours, dashes and boxes of the pictures mean, for a page that shows some.
+# Explains colors, dashes and boxes.
 LEGEND = Path(__file__).with_name("tree_legend.html").read_text("utf-8").strip()
+CERTIFICATE_LEGEND = Path(__file__).with_name("certificate_legend.html").read_text("utf-8").strip()
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 STYLE = Path(__file__).with_name("tree.css").read_text("utf-8").strip()
@@ -45,23 +48,26 @@ def draw_pair(
     """Draw both parses in shared columns: arcs before above the words, arcs after below them.
 
     Args:
-        words: of the original sentence and of the perturbed one, n each.
+        words: the n words of the original sentence, and of the perturbed sentence.
         gold: the gold parse of the original sentence.
-        trees: the parser's, of the original sentence and of the perturbed one.
+        trees: the parses of the original sentence, and of the perturbed sentence.
         edited: positions of the substituted words, from 0.
 
     Returns:
-        A complete `<svg>` element, as wide and high in pixels as it needs to be.
+        A complete `<svg>` element.
     """
     upper, lower = (
-        make_side(own, tree, gold, direction)
-        for own, tree, direction in zip(words, trees, (-1, 1), strict=True)
+        make_side(words_of_side, tree, gold, direction)
+        for words_of_side, tree, direction in zip(words, trees, (-1, 1), strict=True)
     )
     columns = place_columns([upper, lower], MARGIN + GUTTER)
     top = MARGIN + upper.height
     first, second = top + WORD_SIZE + 6, top + WORD_SIZE + 6 + ROW
     bottom = second + 13
-    body = _arcs(upper, columns, top) + _arcs(lower, columns, bottom)
+    body = []
+    for side, line in ((upper, top), (lower, bottom)):
+        verdicts = [_verdict(side, word) for word in range(len(side.words))]
+        body += _arcs(side, columns, line, verdicts)
     for y, text in ((first, "before"), (second, "after")):
         body.append(_text(MARGIN + GUTTER / 2 - 6, y, text, "side"))
     body += _words(upper, columns, first, edited)
@@ -73,8 +79,41 @@ def draw_pair(
     return _svg(body, columns[-1].right + MARGIN, bottom + lower.height + MARGIN, title)
 
 
-def _arcs(side: Side, columns: list[Column], line: float) -> list[str]:
-    """Draw the arcs, then their labels, so that a label is never under a line."""
+def draw_judged(
+    words: Sequence[str], tree: DependencyTree, verdicts: Sequence[str], titles: Sequence[str]
+) -> str:
+    """Draw one tree above its words, each arc in the style of a verdict.
+
+    Args:
+        words: the n words of the sentence.
+        tree: its parse.
+        verdicts: for each word, the class of its arc: ``right`` (solid), ``wrong`` (dashed),
+            ``undecided`` (dotted), ``mislabelled`` (only the label is wrong), also several with
+            spaces between; or ``uncounted`` (pale).
+        titles: for each word, a text that appears when a pointer rests on its arc; or empty.
+
+    Returns:
+        A complete `<svg>` element.
+    """
+    side = make_side(words, tree, tree, -1)
+    columns = place_columns([side], MARGIN)
+    line = MARGIN + side.height
+    baseline = line + WORD_SIZE + 6
+    body = _arcs(side, columns, line, verdicts, titles) + _words(side, columns, baseline, ())
+    return _svg(body, columns[-1].right + MARGIN, baseline + MARGIN, " ".join(words))
+
+
+def _arcs(
+    side: Side,
+    columns: list[Column],
+    line: float,
+    verdicts: Sequence[str],
+    titles: Sequence[str] = (),
+) -> list[str]:
+    """Draw the arcs, and then their labels, so that no line covers a label."""
+    groups = [f'<g class="{verdict}">' for verdict in verdicts]
+    for word, title in enumerate(titles):
+        groups[word] += f"<title>{_escaped(title)}</title>" if title else ""
     lines, labels = [], []
     for word, (head, label) in enumerate(zip(side.tree.heads, side.tree.labels, strict=True)):
         x = columns[word].middle + side.ends[word][0]
@@ -97,14 +136,13 @@ def _arcs(side: Side, columns: list[Column], line: float) -> list[str]:
             labels.append((word, x, y + (LABEL_SIZE - 2 if way > 0 else -2), label, "label root"))
         tip = f"M{x:.1f} {line:.1f}l-4 {way * 8}h8z"
         lines.append(
-            f'<g class="{_verdict(side, word)}"><path class="arc" d="{path}"/>'
-            f'<path class="tip" d="{tip}"/></g>'
+            f'{groups[word]}<path class="arc" d="{path}"/><path class="tip" d="{tip}"/></g>'
         )
     for word, x, y, label, kind in labels:
-        verdict, width = _verdict(side, word), label_width(label) + 8
+        width = label_width(label) + 8
         box = f'<rect class="tag" x="{x - width / 2:.1f}" y="{y - 13:.1f}" width="{width:.1f}" '
-        box = f'{box}height="18" rx="4"/>' if verdict == "mislabelled" else ""
-        lines.append(f'<g class="{verdict}">{box}{_text(x, y, label, kind)}</g>')
+        box = f'{box}height="18" rx="4"/>' if "mislabelled" in verdicts[word] else ""
+        lines.append(f"{groups[word]}{box}{_text(x, y, label, kind)}</g>")
     return lines
 
 
@@ -115,17 +153,17 @@ def _verdict(side: Side, word: int) -> str:
 
 
 def _words(side: Side, columns: list[Column], baseline: float, edited: Sequence[int]) -> list[str]:
-    parts = []
+    elements = []
     for i, word in enumerate(side.words):
         x = columns[i].middle
         if i in edited:
             width = text_width(word, WORD_SIZE) * BOLD + 12
-            parts.append(
+            elements.append(
                 f'<rect class="box" x="{x - width / 2:.1f}" y="{baseline - WORD_SIZE - 2:.1f}" '
                 f'width="{width:.1f}" height="{WORD_SIZE + 9:.1f}" rx="5"/>'
             )
-        parts.append(_text(x, baseline, word, "word edited" if i in edited else "word"))
-    return parts
+        elements.append(_text(x, baseline, word, "word edited" if i in edited else "word"))
+    return elements
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
@@ -133,7 +171,7 @@ def _text(x: float, y: float, text: str, kind: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape markup, and replace the characters that no XML document may hold."""
+    """Escape markup, and replace characters that are not allowed in XML."""
     return escape(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 

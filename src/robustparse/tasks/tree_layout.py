@@ -1,8 +1,8 @@
-"""Where a drawn dependency tree has its words, arcs and labels, in pixels.
+"""Positions of words, arcs and labels in the drawing of a dependency tree, in pixels.
 
-Arcs are stacked: an arc lies above every arc it encloses and on another level than every arc it
-crosses, columns are wide enough for each arc to hold its label, and the ends of the arcs at one
-word are spread so that no line runs along another.
+An arc is above every arc that it encloses, and on another level than every arc that it crosses.
+Columns are wide enough for the labels of arcs, and the ends of arcs at a word are spread so that
+lines do not overlap.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from robustparse.types import DependencyTree
 
 WORD_SIZE = 16.0
 LABEL_SIZE = 12.0
-LEVEL = 25.0  # between two arc levels, and from the words to the first
+LEVEL = 25.0  # between two levels of arcs, and from the words to the first level
 SLOT = 9.0  # between two arc ends at one word
 GAP = 17.0  # between two words
-BOLD = 1.08  # a bold text's width against a regular one's
+BOLD = 1.08  # width of bold text relative to regular text
 
 
 class Column(NamedTuple):
-    """A word's place from left to right."""
+    """The horizontal position of a word."""
 
     middle: float
     right: float
@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One row of words with its arcs above (`direction` -1) or below (1)."""
+    """A row of words with its arcs above (`direction` -1) or below (1)."""
 
     words: Sequence[str]
     tree: DependencyTree
@@ -40,26 +40,26 @@ class Side:
     direction: int
 
     def span(self, word: int, columns: list[Column]) -> tuple[float, float]:
-        """Give the left and right end of a word's arc, the same for one that hangs from ROOT."""
-        here = columns[word].middle + self.ends[word][0]
+        """Return the left and right end of a word's arc; they are equal for arcs from ROOT."""
+        start = columns[word].middle + self.ends[word][0]
         head = self.tree.heads[word]
-        there = columns[head - 1].middle + self.ends[word][1] if head else here
-        return min(here, there), max(here, there)
+        end = columns[head - 1].middle + self.ends[word][1] if head else start
+        return min(start, end), max(start, end)
 
     @property
     def height(self) -> float:
-        """From the line where arcs meet the words to the outer edge of the ROOT label."""
+        """The distance from the words to the outer edge of the ROOT label."""
         return (max(self.levels) + 1) * LEVEL + LABEL_SIZE
 
 
 def arc_levels(heads: Sequence[int]) -> list[int]:
-    """Stack the arcs: each above those it encloses, apart from those it crosses.
+    """Assign levels to arcs: above the arcs that they enclose, different if they cross.
 
     Args:
         heads: n integers in 0..n.
 
     Returns:
-        n levels from 1; 0 for words that hang from ROOT.
+        n levels from 1; 0 for words with the head ROOT.
     """
     spans = [(min(h, d), max(h, d)) if h else (0, 0) for d, h in enumerate(heads, 1)]
     levels = [0] * len(spans)
@@ -80,7 +80,7 @@ def arc_levels(heads: Sequence[int]) -> list[int]:
 
 
 def label_middle(side: Side, columns: list[Column], word: int) -> float:
-    """Place the label of a word's arc near its middle, between the lines that cross it."""
+    """Return the middle of an arc's label: near the arc's middle, between lines that cross it."""
     left, right = side.span(word, columns)
     middle, half = (left + right) / 2, label_width(side.tree.labels[word]) / 2 + 2
     above = max(side.levels) + 1
@@ -92,19 +92,17 @@ def label_middle(side: Side, columns: list[Column], word: int) -> float:
         if left < x < right
     ]
     bounds = sorted([left + 6, *lines, right - 6])
-    places = [
-        min(max(middle, a + half), b - half) for a, b in pairwise(bounds) if b - a >= 2 * half
-    ]
-    return min(places, key=lambda x: abs(x - middle), default=middle)
+    free = [min(max(middle, a + half), b - half) for a, b in pairwise(bounds) if b - a >= 2 * half]
+    return min(free, key=lambda x: abs(x - middle), default=middle)
 
 
 def label_width(label: str) -> float:
-    """Estimate the room that an arc's label takes, in pixels, drawn bold."""
+    """Estimate the width of an arc's label in bold, in pixels."""
     return text_width(label, LABEL_SIZE) * BOLD
 
 
 def text_width(text: str, size: float) -> float:
-    """Estimate generously a text's width in pixels, in a sans-serif font of `size` pixels."""
+    """Estimate an upper limit of a text's width in a sans-serif font of `size` pixels."""
     ems = 0.0
     for character in text:
         if east_asian_width(character) in "WF":
@@ -121,39 +119,39 @@ def text_width(text: str, size: float) -> float:
 def make_side(
     words: Sequence[str], tree: DependencyTree, gold: DependencyTree, direction: int
 ) -> Side:
-    """Stack the arcs of a tree over (`direction` -1) or under (1) its words."""
+    """Lay out the arcs of a tree above (`direction` -1) or below (1) its words."""
     levels = arc_levels(tree.heads)
     return Side(words, tree, gold, levels, _ends(tree.heads, levels), direction)
 
 
 def _ends(heads: Sequence[int], levels: list[int]) -> list[tuple[float, float]]:
-    """Tell how far each arc's (dependent end, head end) stands from the middle of its word.
+    """Return the distances of each arc's ends (dependent, head) from the middle of their words.
 
-    From left to right at a word: arcs to the left, lowest first, ROOT, arcs to the right, highest
-    first; then no arc's upright line crosses another arc that ends there.
+    The order at a word, from left to right, is: arcs to the left, the lowest first; ROOT; arcs to
+    the right, the highest first. Then no vertical line crosses another arc at the same word.
     """
     at: list[list[tuple[int, int, int, int]]] = [[] for _ in heads]
     for word, head in enumerate(heads):
         if not head:
             at[word].append((0, 0, word, 0))
             continue
-        for here, there, which in ((word, head - 1, 0), (head - 1, word, 1)):
-            side = -1 if there < here else 1
-            at[here].append((side, -side * levels[word], word, which))
+        for position, other, which in ((word, head - 1, 0), (head - 1, word, 1)):
+            side = -1 if other < position else 1
+            at[position].append((side, -side * levels[word], word, which))
     ends = [[0.0, 0.0] for _ in heads]
-    for places in at:
-        for rank, (_, _, word, which) in enumerate(sorted(places)):
-            ends[word][which] = (rank - (len(places) - 1) / 2) * SLOT
+    for ends_at_word in at:
+        for rank, (_, _, word, which) in enumerate(sorted(ends_at_word)):
+            ends[word][which] = (rank - (len(ends_at_word) - 1) / 2) * SLOT
     return [(dependent, head) for dependent, head in ends]
 
 
 def place_columns(sides: list[Side], start: float) -> list[Column]:
-    """Place the words with room for them, for the arc ends and for every arc's label."""
+    """Return columns that are wide enough for words, ends of arcs and labels."""
     columns: list[Column] = []
     for i in range(len(sides[0].words)):
         half, middle = 0.0, 0.0
         for side in sides:
-            ends = [abs(e) for w, both in enumerate(side.ends) for e in _at(side, w, both, i)]
+            ends = [abs(end) for word in range(len(side.ends)) for end in _ends_at(side, word, i)]
             bold = text_width(side.words[i], WORD_SIZE) * BOLD
             label = label_width(side.tree.labels[i]) if not side.tree.heads[i] else 0
             half = max(half, bold / 2 + 6, max(ends) + SLOT / 2, label / 2)
@@ -162,15 +160,15 @@ def place_columns(sides: list[Side], start: float) -> list[Column]:
             for word, head in enumerate(side.tree.heads):
                 left, right = min(word, head - 1), max(word, head - 1)
                 if head and right == i:
-                    ends_by_place = dict(zip((word, head - 1), side.ends[word], strict=True))
-                    room = label_width(side.tree.labels[word]) + 26
-                    needed = room + ends_by_place[left] - ends_by_place[right]
+                    ends_at = dict(zip((word, head - 1), side.ends[word], strict=True))
+                    needed = label_width(side.tree.labels[word]) + 26
+                    needed += ends_at[left] - ends_at[right]
                     middle = max(middle, columns[left].middle + needed)
         columns.append(Column(middle, middle + half))
     return columns
 
 
-def _at(side: Side, word: int, both: tuple[float, float], place: int) -> list[float]:
-    """List the ends of a word's arc that stand at `place`."""
-    found = [both[0]] if word == place else []
-    return [*found, both[1]] if side.tree.heads[word] == place + 1 else found
+def _ends_at(side: Side, word: int, position: int) -> list[float]:
+    """Return the ends of a word's arc at a position."""
+    at = (word == position, side.tree.heads[word] == position + 1)
+    return [end for end, matches in zip(side.ends[word], at, strict=True) if matches]

@@ -1,7 +1,7 @@
 from .csv import CsvLogger
-from .finite import SkipNonFinite
-from .last import LastCheckpoint
+from .last_checkpoint import LastCheckpoint
 from .reloading import ReloadBest
+from .skip_nonfinite import SkipNonFinite
 from .wandb import WandbLogger
 
 __all__ = ["CsvLogger", "LastCheckpoint", "ReloadBest", "SkipNonFinite", "WandbLogger"]

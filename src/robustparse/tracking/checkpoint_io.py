@@ -1,4 +1,4 @@
-"""Write checkpoints aside, read them back, and only then let them replace the old one."""
+"""Write a checkpoint under a temporary name, read it back, and then replace the old one."""
 
 import io
 import os
@@ -13,16 +13,14 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 from robustparse.errors import reason
 from robustparse.files import writing
 from robustparse.models.checkpoint import load_plain
-from robustparse.tracking.earlier import list_file
+from robustparse.tracking.earlier_runs import list_file
 
 
 class VerifiedCheckpointIO(TorchCheckpointIO):
-    """Lightning's checkpoint files, written so that a kill or a full disk leaves the old one.
-
-    Reading never unpickles more than tensors and plain data.
+    """Writes checkpoints so that a kill or a full disk leaves the old file; reads plain data only.
 
     Args:
-        folder: of a run, which lists the checkpoints that it has written there.
+        folder: the folder of a run, whose list of files gets the checkpoints.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -32,7 +30,7 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None
     ) -> None:
-        """Write the checkpoint aside in the same folder, read it back, rename it.
+        """Write the checkpoint under a temporary name in the same folder, check and rename it.
 
         Raises:
             InputError: the file cannot be written, or is damaged when it is read back.
@@ -41,7 +39,7 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
         path = Path(path)
         if self.folder is not None:
             list_file(self.folder, path)
-        # One name, not a random one: what a killed process left is overwritten by the next.
+        # A fixed name, so that a file that a killed process left is overwritten.
         aside = path.with_name(f".{path.name}.part")
         content = io.BytesIO()
         torch.save(checkpoint, content)
@@ -68,10 +66,10 @@ class VerifiedCheckpointIO(TorchCheckpointIO):
 
 
 def _verify(path: Path) -> None:
-    """Read back what was written.
+    """Read a written checkpoint back.
 
     Raises:
-        OSError: the disk gives back something else, or nothing.
+        OSError: the file is damaged or missing.
         RuntimeError: the checkpoint holds more than tensors and plain data.
     """
     try:
@@ -88,7 +86,7 @@ def _verify(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut."""
+    """Make a rename survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

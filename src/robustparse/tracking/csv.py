@@ -1,8 +1,7 @@
-"""``metrics.csv``: all metrics that a run logs, in one tidy file that a resumed run continues.
+"""``metrics.csv``: all logged metrics of a run in one table, which a resumed run continues.
 
-With it, pages of adversarial examples where a robustness evaluation gives some. Lightning's own
-CSVLogger deletes the old file when it starts and rewrites it when a column is added; this one only
-appends.
+The logger also writes pages of adversarial examples. Lightning's CSVLogger deletes the old file at
+the start and rewrites it for each new column; this logger only appends.
 """
 
 import csv
@@ -19,7 +18,7 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import InputError
-from robustparse.evaluation.tally import RobustnessRecord
+from robustparse.evaluation.robustness_record import RobustnessRecord
 from robustparse.files import write_text
 from robustparse.reports.training import FILE, HEADER
 from robustparse.tracking.examples import ExamplePages
@@ -32,11 +31,12 @@ log = logging.getLogger(__name__)
 class CsvLogger(Logger):
     """Logs to ``metrics.csv``, each (step, name) once.
 
-    A row that cannot be written (disk full) costs one warning, never the run.
+    If rows cannot be written, for example on a full disk, there is one warning and the run
+    continues.
 
     Args:
         save_dir: the run's folder.
-        resumed: keep the file of the run that is resumed; a fresh run starts it over.
+        resumed: continue the file of the resumed run; otherwise it is replaced.
     """
 
     def __init__(self, save_dir: str, resumed: bool = False) -> None:
@@ -54,14 +54,14 @@ class CsvLogger(Logger):
         """Prepare for a run; the command line calls this.
 
         Args:
-            folder: the run's.
+            folder: the folder of the run.
             resumed: whether a run is resumed.
-            before: metrics from this step on are logged anew; the old ones are removed when the
-                first of them comes.
-            elsewhere: the run is resumed from another place than where the folder's last run ended.
+            before: the step from which metrics are logged again; the first new row removes the old
+                ones.
+            elsewhere: whether the run starts from another checkpoint than the folder's last one.
 
         Raises:
-            InputError: the file to be continued is not a table of metrics.
+            InputError: the existing file is not a table of metrics.
         """
         self._resumed, self._before = resumed, before
         self._open()
@@ -75,7 +75,7 @@ class CsvLogger(Logger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Append what is not there yet."""
+        """Append metrics that are not logged yet."""
         with self._warning("metrics", Path(self._save_dir) / FILE):
             self._open().append(step or 0, metrics)
 
@@ -90,21 +90,21 @@ class CsvLogger(Logger):
             self._pages.write(record, step)
 
     @contextmanager
-    def _warning(self, what: str, place: Path) -> Iterator[None]:
+    def _warning(self, what: str, path: Path) -> Iterator[None]:
         try:
             yield
         except (InputError, OSError) as error:
             if what not in self._warned:
-                log.warning("%s: %s are being lost: %s", place, what, error)
+                log.warning("%s: %s are being lost: %s", path, what, error)
             self._warned.add(what)
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
-        """Do nothing: ``config.yaml`` has them."""
+        """Do nothing: ``config.yaml`` holds the settings."""
 
     @property
     def name(self) -> str:
-        """No name: the folder is the name."""
+        """No name; the folder identifies the run."""
         return ""
 
     @property
@@ -121,15 +121,15 @@ class CsvLogger(Logger):
 class MetricsTable:
     """An append-only table ``step,name,value`` that holds each (step, name) once.
 
-    One row per value, so a new metric needs no new column and nothing written is rewritten. A row
-    reaches the operating system in one write: a killed process leaves at most one torn last line,
-    which the next one cuts off. A resumed run repeats the steps after its checkpoint; their rows
-    are there already. What another program has deleted of the file is written again.
+    A row holds one value, so that a new metric adds no column. Rows are appended by single writes:
+    a killed process leaves at most one torn last line, which the next process removes. A resumed
+    run repeats the steps after its checkpoint; rows that exist are not written again. If another
+    program truncates the file, all rows are written again.
 
     Args:
         path: the file.
-        keep: continue what it holds; otherwise it is started over at the first row.
-        before: continue only rows of earlier steps than this; the first new row removes the others.
+        keep: continue the existing file; otherwise the first row replaces it.
+        before: keep only rows of earlier steps; the first new row removes the others.
 
     Raises:
         InputError: ``keep`` is set and the file is not such a table.
@@ -137,16 +137,16 @@ class MetricsTable:
 
     def __init__(self, path: Path, keep: bool, before: int | None = None) -> None:
         self.path = path
-        found, self._length = read_table(path) if keep and path.exists() else ([], 0)
-        self.rows = [row for row in found if before is None or row[0] < before]
-        self._to_cut = len(self.rows) < len(found)
+        stored, self._length = read_table(path) if keep and path.exists() else ([], 0)
+        self.rows = [row for row in stored if before is None or row[0] < before]
+        self._to_cut = len(self.rows) < len(stored)
         self._logged = {(step, name) for step, name, _ in self.rows}
 
     def append(self, step: int, values: Mapping[str, float]) -> None:
-        """Write the values that are not there yet; they are on disk when this returns.
+        """Write new values, which are on disk when this returns.
 
         Raises:
-            InputError, OSError: they cannot be written; the next call cuts off a half-written row.
+            InputError, OSError: they cannot be written; the next call removes a torn row.
         """
         added = [
             (step, name, repr(float(value)))
@@ -155,13 +155,13 @@ class MetricsTable:
         ]
         if not added:
             return
-        there = self.path.stat().st_size if self.path.exists() else 0
-        if self._to_cut or there < self._length:  # by somebody who deleted or truncated the file
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if self._to_cut or size < self._length:  # another program truncated the file
             write_text(self.path, _as_text(self.rows, header=True))
             self._to_cut, self._length = False, self.path.stat().st_size
         content = _as_text(added, header=not self._length).encode()
         with self.path.open("ab", buffering=0) as file:
-            if os.fstat(file.fileno()).st_size > self._length:  # never longer, which would add NULs
+            if os.fstat(file.fileno()).st_size > self._length:  # a longer length would add NULs
                 file.truncate(self._length)
             written = file.write(content)
         if written < len(content):
@@ -172,10 +172,10 @@ class MetricsTable:
 
 
 def read_table(path: Path) -> tuple[list[Row], int]:
-    """Read the rows of a file without the lines at its end that are none, and how long it then is.
+    """Read the complete rows; return them and the file's length without a torn last line.
 
     Raises:
-        InputError: it has another header.
+        InputError: the header is wrong.
     """
     content = path.read_bytes()
     length = content.rfind(b"\n") + 1

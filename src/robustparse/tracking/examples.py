@@ -1,13 +1,11 @@
-"""Adversarial examples for people to look at: edits marked, answers drawn before and after.
-
-W&B shows them as a table; the run's folder holds a page for each evaluation.
-"""
+"""Adversarial examples as tables in W&B, and as a page in the run's folder for each evaluation."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.tally import Line, RobustnessRecord
+from robustparse.evaluation.records import ExampleRecord
+from robustparse.evaluation.robustness_record import RobustnessRecord
 from robustparse.files import write_text
 from robustparse.metrics import score_label
 from robustparse.reports.page import render_example, render_examples
@@ -20,15 +18,15 @@ _STYLE = '<style>mark{background:#fff1c2;font-weight:700}</style><body style="ba
 
 
 def mark_edits(words: Sequence[str], edited: Sequence[int]) -> str:
-    """Write a sentence as plain text, its edited words in brackets."""
+    """Return a sentence as plain text with its edited words in brackets."""
     return " ".join(f"[{w}]" if position in edited else w for position, w in enumerate(words))
 
 
 def example_rows(
-    task: Task, lines: Sequence[Line], pictures: Sequence[Any]
+    task: Task, lines: Sequence[ExampleRecord], pictures: Sequence[Any]
 ) -> tuple[list[str], list[list[Any]]]:
-    """Make a table's column names and its rows, one for each line, ending with its picture."""
-    score = score_label(task.headline)
+    """Make the column names of a table, and a row for each record with its picture."""
+    score = score_label(task.scores.headline)
     names = ["sentence", "original", "adversarial", "edits"]
     columns = [*names, f"{score} before", f"{score} after", "answers"]
     rows = [
@@ -37,8 +35,8 @@ def example_rows(
             mark_edits(line["tokens"], line["edited"]),
             mark_edits(line["adversarial_tokens"], line["edited"]),
             len(line["edited"]),
-            line["clean"][task.headline],
-            line["attacked"][task.headline],
+            line["clean"][task.scores.headline],
+            line["attacked"][task.scores.headline],
             picture,
         ]
         for line, picture in zip(lines, pictures, strict=True)
@@ -47,7 +45,7 @@ def example_rows(
 
 
 def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
-    """Make what W&B shows of a record: a table and a page of examples, the curve over budgets."""
+    """Make the media for W&B: a table and a page of examples, and the curve over the budgets."""
     import wandb
 
     task = record.task
@@ -59,11 +57,13 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
         ]
         columns, rows = example_rows(task, record.examples, pictures)
         media["robust/examples"] = wandb.Table(columns=[*columns], data=rows)
-        # Pictures in a table are part of an artifact, which a run's own files do not hold.
+        # W&B stores a table's pictures in an artifact, outside the run's files.
         page = render_examples(task, record.examples, step)
         media["robust/answers"] = wandb.Html(page, inject=False)
     if len(record.curve) > 1:
-        names = [name for name in task.scores if all(name in s for s in record.curve.values())]
+        names = [
+            name for name in task.scores.names if all(name in s for s in record.curve.values())
+        ]
         media["robust/curve"] = wandb.plot.line_series(
             xs=[100 * gamma for gamma in record.curve],
             ys=[[scores[name] for scores in record.curve.values()] for name in names],
@@ -77,7 +77,7 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
 class ExamplePages:
     """Writes ``adversarial_examples/step_00000199.html`` into a run's folder.
 
-    The first new page removes those of an earlier run, or with ``keep`` those from the step
+    The first new page removes the pages of an earlier run; with ``keep``, only those from the step
     ``before`` on.
     """
 
@@ -86,11 +86,7 @@ class ExamplePages:
         self._remove_from = before if keep else 0
 
     def write(self, record: RobustnessRecord, step: int) -> None:
-        """Write the page of an evaluation.
-
-        Raises:
-            InputError, OSError: it cannot be written.
-        """
+        """Write the page of an evaluation."""
         if self._remove_from is not None:
             for old in self.folder.glob("step_*.html"):
                 if old.name >= _name(self._remove_from):

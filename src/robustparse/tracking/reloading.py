@@ -1,8 +1,8 @@
-"""Back to the best weights with a smaller learning rate (Yin and Neubig 2018, released code).
+"""Return to the best weights with a smaller learning rate (Yin and Neubig 2018, released code).
 
-Where the score on the development set has not risen for some validations, training returns to the
-weights and the optimiser's state of the best one, and continues at a fraction of the learning rate;
-after some such trials it ends. The released code of TranX trains on ATIS in this way.
+If the score on the development set has not risen for some validations, training returns to the best
+weights and the optimizer's state at that time, and continues with a smaller learning rate. After
+some such trials it ends. The released code of TranX trains on ATIS in this way.
 """
 
 import copy
@@ -18,22 +18,21 @@ _KEY, _LIMIT = "reload best", "trainer.limit_val_batches"
 
 
 class ReloadBest(pl.Callback):
-    """Reloads the best weights and multiplies the learning rate where the score stops rising.
+    """Reloads the best weights and lowers the learning rate when the score stops rising.
 
-    The rate of every schedule is multiplied, from then on; ``constant`` is that of the paper. All
-    that a resumed run needs, the best weights included, is in its checkpoints, which become about
-    twice as large.
+    All later learning rates of the schedule are multiplied by the factor; the paper's schedule is
+    ``constant``. Checkpoints hold the best weights too, so they are about twice as large.
 
     Args:
         patience: validations in a row without a higher score before a reload (5, released settings
             for ATIS).
-        factor: of the learning rate (0.5, there).
-        trials: the one that ends training instead of reloading (5, there).
-        monitor: the metric; None takes the score that ``best.ckpt`` goes by.
+        factor: factor of the learning rate (0.5, released settings).
+        trials: the number of the reload that ends training instead (5, released settings).
+        monitor: the metric; None takes the score that chooses ``best.ckpt``.
 
     Raises:
-        InputError: a number is out of range; or, while training, there is no such metric or no
-            validation.
+        InputError: a number is out of range; or, during training, the metric is not logged or
+            nothing is validated.
     """
 
     def __init__(
@@ -48,31 +47,27 @@ class ReloadBest(pl.Callback):
         self._due = False  # a reload, with the next batch
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the best weights and how long they have been so."""
+        """Return the best weights and the counts."""
         counts = {"waited": self._waited, "tried": self._tried, "due": self._due}
         return {"best": self._best, **counts}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from there."""
+        """Restore the best weights and the counts."""
         self._best, self._due = state_dict["best"], state_dict["due"]
         self._waited, self._tried = state_dict["waited"], state_dict["tried"]
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Refuse a run without validation.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Reject a run without validation."""
         if trainer.limit_val_batches == 0:
             remedy = "give a development set, or remove ReloadBest"
             raise InputError("0, and ReloadBest needs a score", key=_LIMIT, remedy=remedy)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """End at once where the run that is resumed had ended."""
+        """End at once if the resumed run had ended."""
         trainer.should_stop = trainer.should_stop or self._tried >= self.trials
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Keep the weights of a higher score; after ``patience`` lower ones, stop or reload."""
+        """Keep the weights if the score is higher; after ``patience`` others, stop or reload."""
         if trainer.sanity_checking or trainer.state.fn != TrainerFn.FITTING:
             return
         score = self._score(trainer, pl_module)
@@ -88,13 +83,13 @@ class ReloadBest(pl.Callback):
         if self._tried >= self.trials:
             trainer.should_stop = True
         else:
-            # What is saved after this validation are the weights that were validated.
+            # Checkpoints written after this validation must hold the validated weights.
             self._due = True
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Reload, if that is due."""
+        """Reload if a reload is due."""
         if self._due:
             self._reload(trainer, pl_module)
             self._due = False
@@ -102,7 +97,7 @@ class ReloadBest(pl.Callback):
     def _score(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> float:
         monitor = self.monitor
         if monitor is None and isinstance(pl_module, Model):
-            monitor = f"val/{pl_module.task.headline}"
+            monitor = f"val/{pl_module.task.scores.headline}"
         if monitor not in trainer.callback_metrics:
             known = ", ".join(sorted(trainer.callback_metrics))
             raise InputError(f"{monitor!r} is not logged", key=f"{_KEY}: monitor", expected=known)
@@ -116,6 +111,6 @@ class ReloadBest(pl.Callback):
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * self.factor
         for config in trainer.lr_scheduler_configs:
-            # From these our schedules, and most of PyTorch's, take the rate of each step.
+            # Our schedules, and most of PyTorch's, compute each step's rate from these.
             bases = getattr(config.scheduler, "base_lrs", [])
             config.scheduler.base_lrs = [base * self.factor for base in bases]

@@ -1,8 +1,8 @@
-"""Weights & Biases that never ends a run and resumes under one run id.
+"""A Weights & Biases logger that never ends a run, and that resumes under the same run id.
 
-No key, no network, no wandb, a full disk, an error of wandb's: one warning, and the run continues,
-logged offline where that is possible. ``metrics.csv`` is the record of a run: what a killed process
-logged to W&B last may be missing there, and what a resumed run repeats may be there twice.
+After any failure (no key, no network, wandb not installed, a full disk) there is one warning, and
+the run continues; it is logged offline if possible. ``metrics.csv`` is the complete record of a
+run: W&B may lack the last values of a killed process, and may hold repeated steps twice.
 """
 
 import logging
@@ -17,7 +17,7 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import reason
-from robustparse.evaluation.tally import RobustnessRecord
+from robustparse.evaluation.robustness_record import RobustnessRecord
 from robustparse.files import write_text
 from robustparse.tracking.examples import example_media
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Silence:
-    """Stands for a W&B run that cannot be had: accepts every call and does nothing."""
+    """Replaces an unavailable W&B run: accepts every call and does nothing."""
 
     def __getattr__(self, name: str) -> "Silence":
         if name.startswith("__"):
@@ -42,15 +42,15 @@ class Silence:
 
 
 class WandbLogger(Logger):
-    """Logs to a W&B run; nothing that wandb raises comes through, but for one warning.
+    """Logs to a W&B run; errors of wandb become one warning.
 
-    A run that has failed three times in a row is not tried again.
+    After three failures in a row the logger gives up.
 
     Args:
-        project: W&B project.
-        name: the run's display name; W&B invents one by default.
-        save_dir: the run's folder; the command line gives ``trainer.default_root_dir``.
-        offline: do not try the network; ``wandb sync`` uploads later.
+        project: the W&B project.
+        name: the run's display name; by default W&B chooses one.
+        save_dir: the run's folder; the command line sets it to ``trainer.default_root_dir``.
+        offline: do not use the network; ``wandb sync`` uploads later.
         init_timeout: seconds to wait for the network before logging offline.
     """
 
@@ -74,14 +74,14 @@ class WandbLogger(Logger):
     def begin(
         self, folder: str, resumed: bool, before: int | None = None, elsewhere: bool = False
     ) -> None:
-        """See ``CsvLogger.begin``; as W&B removes nothing, from elsewhere a new run is started."""
+        """See ``CsvLogger.begin``; a run from another checkpoint is a new W&B run."""
         self._save_dir = self._save_dir or folder
         self._resumed = resumed and not elsewhere
 
     @property
     @rank_zero_experiment
     def experiment(self) -> Any:
-        """The W&B run; one that ignores every call where none can be had."""
+        """The W&B run, or `Silence`."""
         if self._run is None:
             self._attempt("starting", self._start)
             self._run = self._run or Silence()
@@ -91,7 +91,7 @@ class WandbLogger(Logger):
         try:
             call()
             self._failures = 0
-        except Exception as error:  # wandb's own errors share no base with what it lets through
+        except Exception as error:  # wandb raises many types of errors
             self._warn(action, error)
             self._failures += 1
             if self._failures == _ATTEMPTS:
@@ -109,9 +109,9 @@ class WandbLogger(Logger):
         self._id = self._choose_id(folder / ID_FILE)
         run = self._open(folder, self._id)
         self._id_file = folder / ID_FILE
-        # W&B's own axis counts calls; an asterisk may stop at a slash.
+        # W&B's default axis counts calls; an asterisk may not match a slash.
         run.define_metric(STEP)
-        for names in ("*", "clean/*", "robust/*"):
+        for names in ("*", "clean/*", "robust/*", "certified/*"):
             run.define_metric(names, step_metric=STEP, step_sync=True)
         self._resumed, self._run = True, run
 
@@ -123,9 +123,10 @@ class WandbLogger(Logger):
         return secrets.token_hex(4)
 
     def _keep_id(self) -> None:
-        """Write the id for a run that resumes this one, once something is logged.
+        """Write the run id into its file, for a resumed run.
 
-        Before, training has not started, and the file is that of an earlier run.
+        Before anything is logged, training has not started, and the file may belong to an earlier
+        run.
         """
         if self._id_file is not None:
             write_text(self._id_file, f"{self._id}\n")
@@ -135,27 +136,27 @@ class WandbLogger(Logger):
         import wandb
 
         settings = wandb.Settings(init_timeout=self._init_timeout, finish_timeout=60.0)
-        given: dict[str, Any] = {"project": self._project, "name": self._name, "id": run_id}
-        given |= {"dir": str(folder), "settings": settings}
+        arguments: dict[str, Any] = {"project": self._project, "name": self._name, "id": run_id}
+        arguments |= {"dir": str(folder), "settings": settings}
         mode = wandb.setup().settings.mode
         if not self._offline and mode not in ("offline", "dryrun", "disabled"):
             try:
                 if not wandb.login(prompt=False, verify=False):
                     raise RuntimeError("no API key, wandb login stores one; logging offline")
-                return wandb.init(resume="allow", **given)
+                return wandb.init(resume="allow", **arguments)
             except Exception as error:
                 self._warn("connecting", error)
-                wandb.teardown()  # its service keeps the run's id in use
-        # Offline, W&B cannot ask for the run's past, and warns where it is told to resume.
-        return wandb.init(mode="disabled" if mode == "disabled" else "offline", **given)
+                wandb.teardown()  # otherwise its service keeps the run id in use
+        # Offline, W&B cannot resume, and would warn.
+        return wandb.init(mode="disabled" if mode == "disabled" else "offline", **arguments)
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log metrics."""
-        place = {} if step is None else {STEP: step}
+        axis = {} if step is None else {STEP: step}
 
         def add() -> None:
-            self.experiment.log({**metrics, **place})
+            self.experiment.log({**metrics, **axis})
             self._keep_id()
 
         self._attempt("logging", add)
@@ -171,11 +172,11 @@ class WandbLogger(Logger):
 
     @rank_zero_only
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
-        """Log a table of adversarial examples, drawn, and the curve over the budgets."""
+        """Log a table of adversarial examples with pictures, and the curve over the budgets."""
 
         def add() -> None:
-            # The table of runs then shows the best score.
-            best = f"robust/{record.task.headline}"
+            # The table of runs shows the best score.
+            best = f"robust/{record.task.scores.headline}"
             self.experiment.define_metric(best, step_metric=STEP, summary="max")
             if media := example_media(record, step):
                 self.experiment.log({**media, STEP: step})
@@ -185,7 +186,7 @@ class WandbLogger(Logger):
 
     @rank_zero_only
     def finalize(self, status: str) -> None:
-        """Write out and close the run; logging more opens it again under the same id."""
+        """Close the run; further logging opens it again under the same id."""
         run, self._run = self._run, None
         if isinstance(run, Silence):
             self._run = run

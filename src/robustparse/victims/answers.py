@@ -54,24 +54,27 @@ class TreeCode:
         if len(heads) != n or len(labels) != n:
             found = f"got {len(heads)} heads and {len(labels)} labels for {n} words"
             raise InputError(found, expected="one head and one label per word")
-        numbers = all(isinstance(head, int | np.integer) for head in heads)
+        # Booleans are integers in Python.
+        numbers = all(
+            isinstance(head, int | np.integer) and not isinstance(head, bool) for head in heads
+        )
         if not numbers or not all(0 <= head <= n for head in heads):
             raise InputError(f"got heads {list(heads)!r}", expected=f"numbers from 0 to {n}")
-        if not all(isinstance(label, str) for label in labels):
-            raise InputError(f"got labels {list(labels)!r}", expected="strings")
-        return heads, self.name_ids(labels)
+        if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
+            raise InputError(f"got labels {_shown(labels)}", expected="a list of strings")
+        return heads, self.name_ids([*map(str, labels)])  # without types of NumPy
 
     def arrays(self, rows: Sequence[tuple[Sequence[int], Ids]], width: int) -> Predictions:
         """Return heads and labels, padded with zeros."""
         heads = np.zeros((len(rows), width), np.int16)
         labels = np.zeros((len(rows), width), np.int32)
-        for line, (some, ids) in enumerate(rows):
-            heads[line, : len(some)], labels[line, : len(ids)] = some, ids
+        for row, (row_heads, ids) in enumerate(rows):
+            heads[row, : len(row_heads)], labels[row, : len(ids)] = row_heads, ids
         return heads, labels
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[DependencyTree]:
         """Return trees."""
-        heads, labels = (part.tolist() for part in predictions)
+        heads, labels = (array.tolist() for array in predictions)
         names = list(self._ids)
         return [
             DependencyTree(tuple(row[:n]), tuple(names[label] for label in ids[:n]))
@@ -89,9 +92,13 @@ class LabelCode:
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
-        if not labels or isinstance(labels, str) or len(set(labels)) < len(labels):
-            raise InputError(f"got {labels!r}", key="labels", expected="a list of different labels")
-        self.labels = list(labels)
+        # Sets and dictionaries have no order, or another one than the probabilities.
+        listed = isinstance(labels, Sequence | np.ndarray) and not isinstance(labels, str)
+        texts = listed and all(isinstance(label, str) for label in labels)
+        if not texts or not 0 < len(set(labels)) == len(labels):
+            expected = "a list of different strings, in the order of the probabilities"
+            raise InputError(f"got {_shown(labels)}", key="labels", expected=expected)
+        self.labels = [*map(str, labels)]
         self._ids = {label: index for index, label in enumerate(self.labels)}
 
     def name_ids(self, names: Sequence[str]) -> Ids:
@@ -153,10 +160,10 @@ def answer_code(task: Task, labels: Sequence[str] | None) -> AnswerCode:
             the task.
     """
     if task.name == "classification":
-        return LabelCode(labels or ())
+        return LabelCode(() if labels is None else labels)
     if task.name != "dependency":
         expected = "dependency or classification"
-        raise InputError(f"{task.name!r} for a black box", key="task", expected=expected)
+        raise InputError(f"got {task.name!r} for a black box", key="task", expected=expected)
     if labels is not None:
         raise InputError("applies to classifiers only", key="labels", remedy="leave it out")
     return TreeCode()

@@ -15,7 +15,9 @@ import numpy as np
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, Stopped, check_least, reason
-from robustparse.tasks.task import Task, named
+from robustparse.metrics import PunctuationPolicy
+from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Ids, Predictions
 from robustparse.victims.answers import answer_code
 
@@ -26,6 +28,7 @@ Pairs = list[tuple[list[str], list[str]]]
 """Premise and hypothesis of each pair that a victim answers."""
 
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
+_UNKNOWN_WORD = "[UNK]"  # replaces words in some rankings
 
 
 class BlackBox(ABC):
@@ -38,13 +41,17 @@ class BlackBox(ABC):
     Args:
         task: the task of the answers, or its name.
         labels: all labels that a classifier may answer.
-        training: the known training sentences of the victim, which some parts of an attack need
-            (`DictionaryTag`, `TrainingWords`).
+        training: the known training sentences of the victim, which some components of an attack
+            need (`DictionaryTag`, `TrainingWords`).
         batch_texts: largest number of texts in one call.
-        unknown_word: the unknown word, by which some searches rank words.
         pairs: whether it is a classifier of `Pairs`; the hypotheses are attacked.
+
+    Attributes:
+        made_from: the class path and the arguments that made the victim, with which other processes
+            make it again; None if it was made in Python.
     """
 
+    made_from: dict[str, Any] | None = None
     unknown = 1  # row 0 is padding
     batch_words = 100_000  # words of a forward pass, which is divided into calls
 
@@ -55,7 +62,6 @@ class BlackBox(ABC):
         labels: Sequence[str] | None = None,
         training: Sequence[Example] = (),
         batch_texts: int = 256,
-        unknown_word: str = "[UNK]",
         pairs: bool = False,
     ) -> None:
         check_least("victim", batch_texts=batch_texts)
@@ -66,7 +72,7 @@ class BlackBox(ABC):
         if pairs and labels is None:
             raise InputError("applies to classifiers only", key="pairs", remedy="leave it out")
         self._contexts: dict[str, int] = {}
-        self._words = ["", unknown_word]
+        self._words = ["", _UNKNOWN_WORD]
         self._rows: dict[str, int] = {}
 
     @abstractmethod
@@ -84,17 +90,17 @@ class BlackBox(ABC):
 
     @property
     def training_tags(self) -> Mapping[str, Mapping[str, str]]:
-        """See ``Victim``; empty where its training data are not known."""
+        """See ``Victim``; empty without `training`."""
         return self._vocabulary.training_tags
 
     @property
     def training_words(self) -> Set[str]:
-        """See ``Victim``; empty where its training data are not known."""
+        """See ``Victim``; empty without `training`."""
         return self._vocabulary.training_words
 
     @property
     def training_features(self) -> Mapping[str, Set[tuple[str, str]]]:
-        """See ``MorphologicalVictim``; empty where its training data are not known."""
+        """See ``MorphologicalVictim``; empty without `training`."""
         return self._vocabulary.training_features
 
     def intern(self, words: Sequence[str]) -> Ids:
@@ -126,24 +132,24 @@ class BlackBox(ABC):
             InputError: the victim fails, or its answers are malformed or not one per text.
         """
         sized = zip(words.tolist(), lengths.tolist(), strict=True)
-        texts = [[self._words[row] for row in rows[:length]] for rows, length in sized]
+        texts = [[self._words[row] for row in of_text[:length]] for of_text, length in sized]
         contexts = list(self._contexts)
         asked = [contexts[at].split() for at in marks[:, 0].tolist()] if self.pairs else None
-        found: list[Any] = []
+        rows: list[Any] = []
         for begin in range(0, len(texts), self.batch_texts):
-            some = slice(begin, begin + self.batch_texts)
-            found += self._asked(texts[some], asked and asked[some])
-        return self._code.arrays(found, words.shape[1])
+            batch = slice(begin, begin + self.batch_texts)
+            rows += self._encoded_answers(texts[batch], asked and asked[batch])
+        return self._code.arrays(rows, words.shape[1])
 
     def evaluating(self) -> AbstractContextManager[None]:
-        """See ``Victim``; nothing is switched."""
+        """See ``Victim``; a black box has no modes."""
         return nullcontext()
 
     def check(self, examples: Sequence[Example]) -> None:
         """Check that the texts are pairs if the victim reads pairs, and single texts otherwise.
 
         Raises:
-            InputError: a text is not; the error names its number, from 1.
+            InputError: names the first text of the wrong kind, counted from 1.
         """
         for example in examples:
             key = f"sentence {example.id + 1}"
@@ -154,13 +160,19 @@ class BlackBox(ABC):
                 raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
     def warnings(
-        self, examples: Sequence[Example], path: str | Path, *_: object, **__: object
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+        gold: bool = True,
     ) -> Iterator[str]:
-        """Yield nothing, since the victim's training data are unknown."""
-        return iter(())
+        """Warn of labels that the victim cannot answer; its training data are unknown."""
+        if gold and self.labels is not None:
+            yield from self.task.files.warnings(examples, path, self.labels, punctuation)
 
-    def _asked(self, texts: Texts, contexts: Texts | None) -> list[Any]:
-        """Call the victim once, and return its encoded answers."""
+    def _encoded_answers(self, texts: Texts, contexts: Texts | None) -> list[Any]:
+        """Call the victim once and encode its answers."""
         asked: Any = [[*text] for text in texts]
         if contexts is not None:
             asked = list(zip(contexts, asked, strict=True))

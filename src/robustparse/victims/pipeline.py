@@ -11,9 +11,9 @@ from robustparse.victims.black_box import BlackBox, Texts
 class Spacy(BlackBox):
     """A spaCy pipeline with a parser, on the CPU.
 
-    Words are handed over as they are, and a text stays one sentence. spaCy's label ``ROOT`` becomes
-    ``root``, as in Universal Dependencies. The other labels of its English pipelines follow another
-    scheme, so that only unlabelled scores are meaningful on such a treebank.
+    The tokenisation is kept, and a text is one sentence. spaCy's label ``ROOT`` becomes ``root``,
+    as in Universal Dependencies. The other labels of its English pipelines follow another scheme,
+    so that only unlabelled scores are meaningful on such a treebank.
 
     Args:
         model: a pipeline's name or folder, as ``en_core_web_sm``.
@@ -24,7 +24,7 @@ class Spacy(BlackBox):
     def __init__(self, model: str, *, training: str | None = None, batch_texts: int = 256) -> None:
         super().__init__(batch_texts=batch_texts)
         self.model = model
-        self.training = [] if training is None else self.task.read(training)
+        self.training = [] if training is None else self.task.files.read(training)
 
     @property
     def name(self) -> str:
@@ -35,7 +35,11 @@ class Spacy(BlackBox):
         """Parse sentences."""
         pipeline, doc = self._pipeline
         # Only the first word begins a sentence.
-        docs = [doc(pipeline.vocab, words=words, sent_starts=_one(words)) for words in texts]
+        starts = [[index == 0 for index in range(len(words))] for words in texts]
+        docs = [
+            doc(pipeline.vocab, words=words, sent_starts=flags)
+            for words, flags in zip(texts, starts, strict=True)
+        ]
         return [_tree(parsed) for parsed in pipeline.pipe(docs)]
 
     @cached_property
@@ -45,7 +49,7 @@ class Spacy(BlackBox):
         library = optional_library("spacy", "victim: model", remedy)
         try:
             pipeline = library.load(self.model)
-        except Exception as error:  # spaCy raises types of its own for what it cannot load
+        except Exception as error:  # spaCy raises its own types for pipelines that it cannot load
             raise InputError(
                 f"spaCy cannot load {self.model!r} ({' '.join(str(error).split())[:120]})",
                 key="victim: model",
@@ -55,10 +59,6 @@ class Spacy(BlackBox):
             found = f"{self.model!r} has no parser, only {', '.join(pipeline.pipe_names)}"
             raise InputError(found, key="victim: model", expected="a pipeline with a parser")
         return pipeline, library.tokens.Doc
-
-
-def _one(words: list[str]) -> list[bool]:
-    return [index == 0 for index in range(len(words))]
 
 
 def _tree(doc: Any) -> DependencyTree:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.union import blanks
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.victim import Victim
 from robustparse.types import Example
@@ -19,7 +20,7 @@ class CachedCandidates(CandidateGenerator):
 
     Args:
         generator: what to cache.
-        path: the cache file, made if missing.
+        path: the cache file, created if missing.
     """
 
     CACHES = ("path",)
@@ -60,9 +61,9 @@ class CachedCandidates(CandidateGenerator):
         missing = [index for index, key in enumerate(keys) if key not in known]
         if missing:
             fresh = self.generator.propose([slots[index] for index in missing], seed)
-            found = {keys[index]: words for index, words in zip(missing, fresh, strict=True)}
-            cache.write(found)
-            known |= found
+            new = {keys[index]: words for index, words in zip(missing, fresh, strict=True)}
+            cache.write(new)
+            known |= new
         return [list(known[key]) for key in keys]
 
     def fingerprint(self) -> str:
@@ -83,18 +84,14 @@ class CachedCandidates(CandidateGenerator):
 
 
 def _checked(cache: DiskCache, key: bytes, words: list[object], original: str) -> list[str]:
-    """Return a row's candidates.
+    """Return the candidates in a row.
 
     Raises:
-        InputError: names the row that holds others.
+        InputError: the row contains something that is not a word.
     """
-    found: list[str] = []
+    checked: list[str] = []
     for word in words:
-        if not isinstance(word, str) or not word or _blanks(word) not in ([], _blanks(original)):
-            raise cache.refused(key, f"candidate {word!r:.60}", "single words")
-        found.append(word)
-    return found
-
-
-def _blanks(word: str) -> list[str]:
-    return [character for character in word if character.isspace()]
+        if not isinstance(word, str) or not word or blanks(word) not in ([], blanks(original)):
+            raise cache.row_error(key, f"candidate {word!r:.60}", "single words")
+        checked.append(word)
+    return checked

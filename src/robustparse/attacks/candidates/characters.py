@@ -1,8 +1,8 @@
 """Candidates by editing characters: typing errors, and the character attack of Zheng et al. 2020.
 
-Whatever is drawn follows from (seed, sentence id, position). Candidates keep the casing they are
-made with: a character may become any other of the alphabet. A letter and its marks, as an accent or
-a vowel sign, are one character.
+Random choices follow from (seed, sentence id, position). Casing is not adapted: a character may
+become any other of the alphabet. A letter with its marks, such as an accent or a vowel sign, is one
+character.
 """
 
 import string
@@ -18,14 +18,13 @@ ALPHANUMERIC = string.ascii_letters + string.digits
 
 
 class CharacterVariant(CandidateGenerator):
-    """One random character of the word becomes a different one: one candidate per slot.
+    """Proposes one candidate per slot, with one random character replaced by another.
 
-    The character variant of Zheng et al. 2020's black-box attack (released code): both the
-    character and what replaces it are drawn uniformly.
+    The character variant of the black-box attack of Zheng et al. 2020 (released code): the
+    character and its substitute are drawn uniformly.
 
     Args:
-        alphabet: what may replace a character (their code: letters and digits that the
-            victim knows).
+        alphabet: the possible substitutes (their code: letters and digits that the victim knows).
 
     Raises:
         InputError: the alphabet has fewer than two characters, one of them twice, or a blank.
@@ -53,15 +52,14 @@ class CharacterVariant(CandidateGenerator):
 
 
 class CharacterEdits(CandidateGenerator):
-    """Random words at one edit from the original, drawn uniformly without replacement.
+    """Proposes words at edit distance one, drawn uniformly without replacement.
 
     Args:
         edits: the kinds of edit: `insert` a character anywhere, `delete` one (never the only
             one), `swap` two neighbours, `substitute` one by another; by default all four.
-        sample: candidates per slot; None takes all, in the order of the kinds, then of the places.
-        alphabet: what is inserted and what substitutes; None takes the characters of the victim's
-            training words (lower-cased, those seen at least twice), whatever its language, but for
-            those with marks.
+        sample: candidates per slot; None takes all, ordered by kind, then by position.
+        alphabet: the characters to insert and substitute; None takes the characters of the victim's
+            training words (lower-cased, seen at least twice), except those with marks.
 
     Raises:
         InputError: an unknown kind or none, sample below 1, or an alphabet as above.
@@ -93,9 +91,9 @@ class CharacterEdits(CandidateGenerator):
         """See `CandidateGenerator.for_victim`."""
         if self.alphabet is not None:
             return self
-        every = {one for word in victim.training_words for one in graphemes(word)}
-        found = {one for one in every if len(one) == 1 and not one.isspace()}
-        return CharacterEdits(edits=self.edits, sample=self.sample, alphabet="".join(sorted(found)))
+        known = {character for word in victim.training_words for character in graphemes(word)}
+        alphabet = sorted(c for c in known if len(c) == 1 and not c.isspace())
+        return CharacterEdits(edits=self.edits, sample=self.sample, alphabet="".join(alphabet))
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -104,7 +102,7 @@ class CharacterEdits(CandidateGenerator):
         return [self._draw(self.alphabet, slot, seed) for slot in slots]
 
     def _draw(self, alphabet: str, slot: Slot, seed: int) -> list[str]:
-        # Different edits may make the same word, such as "aab" of "ab"; it counts once.
+        # Different edits may give the same word, such as "aab" from "ab"; it counts once.
         characters = graphemes(slot.word)
         made = dict.fromkeys(
             word for kind in self.edits for word in _EDITS[kind](characters, alphabet)

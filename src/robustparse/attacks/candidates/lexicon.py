@@ -18,9 +18,10 @@ class Lexicon(CandidateGenerator):
 
     Args:
         table: path of a JSON file, or the table itself: `{"big/JJ": ["large", ...], "run": [...]}`.
-            The word of a key matches in any casing; the tag is the corpus' tag, exactly. A word
-            that holds a slash is written in lower case (`n/a`) or with its tag (`N/A/NN`).
-        tagset: which tags of a sentence are looked up; None: its Penn tags, or else universal ones.
+            Words match ignoring case; tags must equal the corpus' tag. A word that contains a slash
+            is written in lower case (`n/a`) or with its tag (`N/A/NN`).
+        tagset: which tags of a sentence are looked up; None: its Penn tags, or its universal tags
+            if it has none.
 
     Raises:
         InputError: the file cannot be read, or an entry is malformed; names the file and the key.
@@ -68,12 +69,12 @@ def _checked(raw: Mapping[Any, object], path: Path | None = None) -> dict[str, t
         if not isinstance(words, list | tuple):
             raise mistake(f"found {type(words).__name__}", key, "a list of words")
         for word in words:
-            # A candidate takes the place of one word, whose tag and gold answer stay.
+            # A candidate replaces one word, whose tag and gold answer are kept.
             if not isinstance(word, str) or word.split() != [word]:
                 raise mistake(f"candidate {word!r}", key, "single words")
         name, slash, tag = key.rpartition("/")
         normal = f"{name.lower()}/{tag}" if slash and name else key.lower()
         if normal in table:
-            raise mistake("this key appears twice, as casing does not count", key)
+            raise mistake("this key appears twice, ignoring case", key)
         table[normal] = tuple(words)
     return table

@@ -1,9 +1,9 @@
-"""Candidates of a masked language model: what it expects in a word's place.
+"""Candidates of a masked language model: the words that it predicts for a masked word.
 
 Zheng et al. 2020, section 3.2: the word is masked in its sentence, the top 110 logits of BERT are
-kept, 99 of them drawn without replacement in proportion to their softmax. The whole word is
-replaced by one mask and every candidate is one whole-word piece. Unlike the released code, which
-never undoes a mask and reads the first one, only one word of a sentence is ever masked.
+kept, and 99 of them are drawn without replacement in proportion to their softmax. The whole word is
+replaced by one mask, and every candidate is a piece that is a whole word. Only one word of a
+sentence is masked at a time; the released code never undoes a mask and reads the first one.
 """
 
 import unicodedata
@@ -18,27 +18,29 @@ from transformers import PreTrainedTokenizerBase
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError, check_least
 from robustparse.files import folder_digest
-from robustparse.pretrained import LoadedModel, WeightPrecision, batches, model_folder
+from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision, batches
+from robustparse.pretrained.loading import model_folder
 from robustparse.randomness import stream
 from robustparse.types import Floats, Indices
 
 
 class MaskedLM(CandidateGenerator):
-    """Proposes whole-word pieces of a masked language model, which is loaded at the first slot.
+    """Proposes whole-word pieces of a masked language model, which is loaded when first used.
 
     Args:
         model: folder of a saved model, or a hub name (read from the local cache).
         top_k: logits kept (110 in the released code of Zheng et al. 2020).
-        sample: how many of them are drawn without replacement, in proportion to their softmax, in
-            the order drawn (99 there); None takes all by falling logit.
-        batch_tokens: padded tokens of one forward pass.
-        precision: number format of the model; float64 makes candidates independent of batching
-            to the last bit, the others up to near-ties.
+        sample: how many of them are drawn without replacement, in proportion to their softmax (99
+            in the released code); None takes all by falling logit.
+        batch_tokens: padded tokens per forward pass.
+        precision: number format of the model; with float64, candidates do not depend on batches;
+            with the others, near-ties may.
         device: `auto` takes a GPU if there is one.
-        download: whether a name that is not in the local cache may be fetched.
+        download: whether to download a model that is not in the local cache.
     """
 
     is_model = True
+    loads = ("_loaded",)
 
     def __init__(
         self,
@@ -82,6 +84,24 @@ class MaskedLM(CandidateGenerator):
             proposals[index] = [words[i] for i in ids[order].tolist() if words[i]]
         return proposals
 
+    def probabilities(self, slots: Sequence[Slot]) -> list[list[tuple[str, float]]]:
+        """Return the candidates of each slot, the most probable first.
+
+        A candidate's probability is its softmax among the ``top_k`` pieces of the slot.
+        """
+        words = self._pieces.whole_words
+        candidates: list[list[tuple[str, float]]] = [[] for _ in slots]
+        for index, ids, logits in self._top(slots):
+            weights = np.exp(logits - logits.max())
+            weights /= weights.sum()
+            order = np.lexsort((ids, -logits))
+            candidates[index] = [
+                (words[piece], weight)
+                for piece, weight in zip(ids[order].tolist(), weights[order].tolist(), strict=True)
+                if words[piece]
+            ]
+        return candidates
+
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
         return f"MaskedLM {self._digest} {self.top_k} {self.sample} {self.precision}"
@@ -89,7 +109,7 @@ class MaskedLM(CandidateGenerator):
     @cached_property
     def _digest(self) -> str:
         if self.download and not Path(self.model).expanduser().is_dir():
-            # Until it is loaded only its config.json may be there, which other models share.
+            # Before it is loaded, the cache may hold only its config.json, which models share.
             _ = self._loaded
         return folder_digest(model_folder(self.model, self.download))
 
@@ -115,9 +135,9 @@ class MaskedLM(CandidateGenerator):
 
 
 class _Pieces:
-    """Words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies.
+    """Converts words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies.
 
-    `size` is that of the vocabulary, `room` how many pieces the model reads, special ones included.
+    `size` is the size of the vocabulary, `room` the maximum number of pieces with special ones.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, size: int, room: int) -> None:
@@ -130,7 +150,7 @@ class _Pieces:
         ]
         first, last = ("cls_token_id", "bos_token_id"), ("sep_token_id", "eos_token_id")
         self._first, self._last = (
-            [one for name in names if (one := getattr(tokenizer, name)) is not None][:1]
+            [mark for name in names if (mark := getattr(tokenizer, name)) is not None][:1]
             for names in (first, last)
         )
         self._room = room - len(self._first + self._last)
@@ -142,7 +162,7 @@ class _Pieces:
         encoded = self._tokenizer([space + word for word in words], add_special_tokens=False)
         unknown = self._tokenizer.unk_token_id
         empty = [] if unknown is None else [unknown]
-        # A word of odd characters may have no piece at all; it still takes a place.
+        # A word of unusual characters may have no piece at all; it becomes the unknown piece.
         pieces = {word: ids or empty for word, ids in zip(words, encoded["input_ids"], strict=True)}
         return [self._mask(slot, pieces) for slot in slots]
 
@@ -150,7 +170,7 @@ class _Pieces:
         words = slot.sentence.words
         before = [piece for word in words[: slot.position] for piece in pieces[word]]
         after = [piece for word in words[slot.position + 1 :] for piece in pieces[word]]
-        # If the sentence is too long for the model: the nearest context, as even as the ends allow.
+        # If the sentence is too long for the model, keep the nearest context on both sides.
         keep = self._room - 1
         left = min(len(before), max(keep // 2, keep - len(after)))
         before, after = before[len(before) - left :], after[: keep - left]
@@ -158,7 +178,7 @@ class _Pieces:
         return ids, len(self._first) + len(before)
 
     def _whole_word(self, token: str) -> str:
-        """Return the word a piece stands for, or "" if it is only a part of one."""
+        """Return the word of a piece, or "" if it is only part of a word."""
         if self._marker == "##":
             word = "" if token.startswith("##") else token
         elif token.startswith(self._marker):
@@ -171,6 +191,6 @@ class _Pieces:
 
 
 def _marker(tokens: Sequence[str]) -> str:
-    """Find how a vocabulary marks words: `##` inside one, or one of two marks before it."""
+    """Return the vocabulary's mark: `##` inside a word, or one of two marks before a word."""
     counts = {mark: sum(token.startswith(mark) for token in tokens) for mark in ("##", "Ġ", "▁")}
     return max(counts, key=lambda mark: counts[mark])

@@ -1,7 +1,7 @@
 """Candidates near a word in an embedding space, such as counter-fitted vectors.
 
-Jin et al. 2020 take the 50 nearest words by cosine among counter-fitted vectors, and so do Wang et
-al. 2021. The table of neighbours is built once for a file of vectors and kept on disk.
+Jin et al. 2020 and Wang et al. 2021 take the 50 words with the highest cosine among counter-fitted
+vectors. The table of neighbours is built once per file of vectors and cached on disk.
 """
 
 import hashlib
@@ -26,20 +26,19 @@ _SLACK = 16  # neighbours beyond k that are ranked again in double precision
 
 
 class EmbeddingNeighbours(CandidateGenerator):
-    """Proposes the k words with the highest cosine, the nearest first, without the word itself.
+    """Proposes the k other words with the highest cosine, the nearest first.
 
-    Of several forms of a word that differ in casing the first of the file, the most frequent one as
-    a rule, stands for all, unless casing counts (`fold`). Ties in cosine go to the earlier word.
-    Words without a vector, or with one of zeros, get no candidates. A word of the file that holds
-    blanks (`. . .`) is left out.
+    Equal cosines keep the order of the file. Words without a vector, or with a zero vector, get no
+    candidates. Words of the file that contain blanks (`. . .`) are left out.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
-        k: neighbours a word (50, Jin et al. 2020 and Wang et al. 2021).
+        k: neighbours per word (50, Jin et al. 2020 and Wang et al. 2021).
         limit: reads the first N words of the file; None reads all.
-        fold: whether casing does not count. If it does, as in the released code of Jin et al. 2020,
-            every form of the file is a word, and "A" gets no candidates where only "a" is one.
-        cache: folder of the tables built; a table's name is a hash of the file's content and the
+        fold: whether to ignore case; the first of several forms in the file then represents them
+            all. If false, as in the released code of Jin et al. 2020, "A" gets no candidates if the
+            file has only "a".
+        cache: folder of the tables; a table's name is a hash of the file's content and the
             settings. None keeps the table in memory.
 
     Raises:
@@ -48,6 +47,7 @@ class EmbeddingNeighbours(CandidateGenerator):
 
     CACHES = ("cache",)
     draws = False
+    loads = ("_table",)
 
     def __init__(
         self,
@@ -94,19 +94,19 @@ class EmbeddingNeighbours(CandidateGenerator):
 
     @cached_property
     def _table(self) -> tuple[list[str], dict[str, int], Ids]:
-        """Words, the row of each word to look up, and neighbours `(words, k)`, padded by -1."""
+        """The words, the row of each word, and neighbours `(words, k)`, padded with -1."""
         words, table = self._built() if self.cache is None else self._from_disk(Path(self.cache))
         return words, {self._key(word): row for row, word in enumerate(words)}, table
 
     def _key(self, word: str) -> str:
-        """Return what a word is looked up by."""
+        """Return the key of a word in the table."""
         return word.lower() if self.fold else word
 
     def _built(self) -> tuple[list[str], Ids]:
         words, vectors = read_vectors(Path(self.vectors).expanduser(), self.limit)
         first: dict[str, int] = {}
         for row, word in enumerate(words):
-            # Files of texts are split at every blank, also at those that are none of ASCII's.
+            # Texts are split at every Unicode blank, so a word with one could not be written.
             if vectors[row].any() and word.split() == [word]:
                 first.setdefault(self._key(word), row)
         rows = list(first.values())
@@ -122,22 +122,22 @@ class EmbeddingNeighbours(CandidateGenerator):
             return words, table
         remedy = "delete the file to build the table again"
         try:
-            # A zip file, which checks the sums of what it holds.
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
-                text, table = parts["words"].tobytes().decode(), parts["table"]
-        except Exception as error:  # many types, as what is damaged may be any part of the file
+            # The zip format has checksums.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                text, table = arrays["words"].tobytes().decode(), arrays["table"]
+        except Exception as error:  # a damaged file raises many types
             raise InputError(f"cannot be read ({error})", path=path, remedy=remedy) from error
         words = decode_json(text, list, path=path, remedy=remedy)
         if table.shape != (len(words), self.k) or table.dtype != np.int32:
-            found = f"{len(words)} words, but a table of {table.shape}, {table.dtype}"
-            raise InputError(found, path=path, remedy=remedy)
+            message = f"{len(words)} words, but a table of {table.shape}, {table.dtype}"
+            raise InputError(message, path=path, remedy=remedy)
         if not all(isinstance(word, str) for word in words) or not _are_rows(table, len(words)):
             raise InputError("not a table of neighbours", path=path, remedy=remedy)
         return words, table
 
 
 def _packed(words: list[str], table: Ids) -> bytes:
-    """Return words and their neighbours as the bytes of a file."""
+    """Serialise words and their neighbours."""
     content = BytesIO()
     text = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
     np.savez(content, words=text, table=table)

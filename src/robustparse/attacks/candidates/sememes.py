@@ -1,10 +1,10 @@
 """Candidates with the same sememes in HowNet (Qi et al. 2019), as in Wang et al. 2021.
 
-A sense is annotated with sememes, HowNet's smallest units of meaning. Two words are substitutes if
-some sense of the one and some sense of the other have the same part of speech and the same set of
-sememes; both are uninflected, or both carry the same inflected tag. Universal tags do not tell
-inflection: by them any form may replace any other. In a sentence without tags every part of speech
-counts, and words are uninflected that are their own base forms.
+Each sense is annotated with sememes, HowNet's smallest units of meaning. Two words are substitutes
+if they have senses with the same part of speech and the same set of sememes, and if both are
+uninflected or have the same inflected tag. Universal tags do not show inflection, so with them any
+form may replace any other. In a sentence without tags, every part of speech is considered, and a
+word is uninflected if it is its own base form.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from typing import Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.wordnet import PARTS, base_form, load_wordnet, part_of
-from robustparse.attacks.tagged import TrainingTags
+from robustparse.attacks.component import TrainingTags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
 from robustparse.files import read_json, read_text
@@ -36,29 +36,27 @@ _SEMEME = re.compile(r'(?<=[{"])[^{}":|]*\|[^}":]*')
 
 
 class Sememes(CandidateGenerator):
-    """Proposes words of identical sememes.
+    """Proposes words with the same sememes.
 
-    The dictionary is a UTF-8 JSON list of senses, or an object whose values are senses. A sense is
-    an object of which these keys are read, named as in OpenHowNet's own dictionary (which is
-    distributed as a pickle; `json.dump` what it holds): `en_word`, the English word; `en_grammar`,
-    of which noun, verb, adj and adv count; `Def`, the definition in HowNet's markup, whose sememes
-    are the `english|chinese` names after `{` or `"`, up to a note `RMK=`. Senses without sememes,
-    and English words of several words, are left out.
+    The dictionary is a UTF-8 JSON list of senses, or an object whose values are senses. The keys of
+    a sense are those of OpenHowNet's dictionary (a pickle; convert it with `json.dump`): `en_word`,
+    the English word; `en_grammar`, the part of speech (only noun, verb, adj and adv are used);
+    `Def`, the definition in HowNet's markup, whose sememes are the `english|chinese` names after
+    `{` or `"`, up to a note `RMK=`. Senses without sememes and multi-word expressions are left out.
 
-    Base forms are found by WordNet's rules from the word and its tag, as in the released code.
+    Base forms follow from the word and its tag by WordNet's rules, as in the released code.
 
     Args:
         dictionary: path of the JSON file.
-        words: `training` proposes words of the victim's training data with their most frequent tag
-            there, the most frequent first (Wang et al. 2021); `dictionary` proposes the
-            dictionary's words, in its order, and only in place of uninflected ones. Where the
-            sentence or the training data have no tags, `training` proposes those of the dictionary
-            that training has seen. Without tags a word is uninflected if it is its own base form.
-        tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
+        words: `training` proposes training words of the victim, with their most frequent tag, most
+            frequent word first (Wang et al. 2021). If the sentence or the training data have no
+            tags, it proposes dictionary words that occur in training. `dictionary` proposes
+            dictionary words, in the order of the dictionary, and only for uninflected words.
+        tagset: which tags; None: a sentence's Penn tags, or its universal tags if it has none.
 
     Raises:
-        InputError: when first used: the file or a sense in it is malformed,
-            NLTK's WordNet is missing.
+        InputError: before the first sentence is attacked: the file or a sense in it is malformed,
+            or NLTK's WordNet is missing.
     """
 
     draws, reads_tags, takes_untagged = False, True, True
@@ -80,10 +78,15 @@ class Sememes(CandidateGenerator):
         self._senses = _Senses(dictionary)
         self._bound: Sememes | None = None
 
-    def for_victim(self, victim: Victim) -> CandidateGenerator:
-        """Propose the victim's training words, if these are asked for.
+    def prepare(self, victim: Victim) -> None:
+        """See `Component.prepare`."""
+        _ = self._senses._tables
+        load_wordnet()
 
-        During training a victim comes again with every batch: the generator made for it is kept.
+    def for_victim(self, victim: Victim) -> CandidateGenerator:
+        """Return a generator of the victim's training words, if `words` is `training`.
+
+        It is kept, because adversarial training calls this method for every batch.
         """
         if self.words == "dictionary":
             return self
@@ -116,7 +119,7 @@ class Sememes(CandidateGenerator):
         if not part:
             return []
         base = base_form(load_wordnet(), word, part)
-        alike = {other: None for other in self._senses.alike(base, part) if other != base}
+        alike = {word: None for word in self._senses.alike(base, part) if word != base}
         if self.words == "dictionary" or not (self._training or {}).get(tagset):
             return self._seen_of(alike) if tag in _UNINFLECTED else []
         forms = self._forms(tagset).get((part, _inflection(tag)), ())
@@ -129,8 +132,8 @@ class Sememes(CandidateGenerator):
         return self._seen_of(alike)
 
     def _seen_of(self, words: Iterable[str]) -> list[str]:
-        """Return the words that may be proposed where no training word has a tag."""
-        return [one for one in words if self.words == "dictionary" or one in self._seen]
+        """Return the words that may be proposed if no training word has a tag."""
+        return [word for word in words if self.words == "dictionary" or word in self._seen]
 
     def _forms(self, tagset: Tagset) -> _Forms:
         """Return training words and their base forms, by part of speech and inflection."""
@@ -159,7 +162,7 @@ class _Senses:
         self._path = Path(path).expanduser()
 
     def alike(self, word: str, part: str) -> Iterator[str]:
-        """Yield words with a sense of the same sememes, the word itself too; they may repeat."""
+        """Yield words that share the sememes of a sense, including the word itself; may repeat."""
         sets, words = self._tables
         for sememes in sets.get((word, part), ()):
             yield from words[part, sememes]
@@ -171,7 +174,7 @@ class _Senses:
 
     @cached_property
     def _tables(self) -> tuple[_Sets, dict[tuple[str, frozenset[str]], list[str]]]:
-        """Word and part of speech to the sememe sets of its senses; and back to the words."""
+        """Map (word, part of speech) to the sememe sets of its senses, and sets back to words."""
         sets: _Sets = defaultdict(list)
         words: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
         for word, part, sememes in _read_senses(self._path):
@@ -182,7 +185,7 @@ class _Senses:
 
 
 def _inflection(tag: str) -> str:
-    """Return the tag where it names an inflected form, else nothing."""
+    """Return the tag if it names an inflected form, otherwise an empty string."""
     return "" if tag in _UNINFLECTED else tag
 
 
@@ -196,8 +199,8 @@ def _read_senses(path: Path) -> Iterator[tuple[str, str, frozenset[str]]]:
         for key in ("en_word", "en_grammar", "Def"):
             value = sense.get(key) if isinstance(sense, dict) else None
             if not isinstance(value, str):
-                place = f"sense {number}: {key}"
-                raise InputError(f"found {value!r}", path=path, key=place, expected="text")
+                key = f"sense {number}: {key}"
+                raise InputError(f"found {value!r}", path=path, key=key, expected="text")
         sememes = frozenset(_SEMEME.findall(sense["Def"].partition("RMK=")[0]))
         part = _PARTS.get(sense["en_grammar"].strip().lower())
         word = sense["en_word"].strip().lower()

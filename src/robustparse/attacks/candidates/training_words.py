@@ -1,8 +1,8 @@
-"""Candidates from the victim's own training vocabulary: words whose usual tag is the slot's.
+"""Candidates from the victim's training vocabulary: words whose most frequent tag is the slot's.
 
-They need no model and no file, which makes them the adversary's choice while training. Frequent
-words are drawn more often (Zipf's law), as a masked language model would propose them; otherwise
-they are out of context, more various and less plausible.
+They need no model and no file, which suits adversarial training. Frequent words are drawn more
+often (Zipf's law), similar to a masked language model. Since the context is ignored, candidates are
+more varied and less plausible.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.component import TrainingTags, tags_of, training_tags
 from robustparse.attacks.features import TrainingFeatures, training_features
-from robustparse.attacks.tagged import TrainingTags, tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.data.vocab import Analysis
 from robustparse.errors import check_least
@@ -23,14 +23,14 @@ from robustparse.tagsets import Tagset, check_tagset
 
 
 class TrainingWords(CandidateGenerator):
-    """Proposes words of the slot's tag, the r-th most frequent one with a weight of 1 / r.
+    """Proposes words with the slot's tag; the r-th most frequent word has weight 1 / r.
 
-    A word's tag is its most frequent one in the victim's training data (`DictionaryTag`).
+    A word's tag is its most frequent tag in the victim's training data (`DictionaryTag`).
 
     Args:
         sample: words per slot.
-        tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
-        features: as in `DictionaryTag`; ranks are then those among words of the same analysis.
+        tagset: which tags; None: a sentence's Penn tags, or its universal tags if it has none.
+        features: see `DictionaryTag`; ranks are then those among words with the same analysis.
     """
 
     reads_tags = True
@@ -61,11 +61,10 @@ class TrainingWords(CandidateGenerator):
         """See `CandidateGenerator.propose`."""
         if self._training is None:
             raise self.without_victim("take candidates that need no victim")
-        words = [self._alike(self._training, slot) for slot in slots]
-        return [self._draw(some, slot, seed) for some, slot in zip(words, slots, strict=True)]
+        return [self._draw(self._matching(self._training, slot), slot, seed) for slot in slots]
 
-    def _alike(self, training: TrainingTags, slot: Slot) -> Sequence[str]:
-        """Return training words of the slot's tag, and of its analysis if features are compared."""
+    def _matching(self, training: TrainingTags, slot: Slot) -> Sequence[str]:
+        """Return training words with the slot's tag, and its analysis if features are compared."""
         tagset, tag = slot.tagged(self.tagset)
         words, analysis = self._of_tag(training, tagset, tag), slot.analysis
         if not self._features or analysis is None:
@@ -90,8 +89,8 @@ class TrainingWords(CandidateGenerator):
         if not words:
             return []
         rng = stream(seed, slot.id, 1 + slot.position)
-        # Gumbel noise on log weights, the largest first, draws without replacement, in order; these
-        # are their negatives.
+        # Adding Gumbel noise to log weights and sorting by falling sum draws without replacement,
+        # in order; the keys are the negative sums.
         keys = self._log_ranks[: len(words)] - rng.gumbel(size=len(words))
         first = np.argpartition(keys, min(self.sample, len(words)) - 1)[: self.sample]
         return [words[index] for index in first[np.argsort(keys[first])].tolist()]

@@ -1,7 +1,7 @@
-"""Candidates from a list of words, whatever the slot: a vocabulary file or the training words.
+"""Candidates from a list of words, regardless of the slot: a vocabulary file or training words.
 
-Uniform draws from the vocabulary are the substitutes of the black-box phrase-level attack in Zheng
-et al. 2020.
+The black-box phrase-level attack of Zheng et al. 2020 draws substitutes uniformly from the
+vocabulary.
 """
 
 import hashlib
@@ -17,16 +17,16 @@ from robustparse.randomness import stream
 
 
 class VocabularyWords(CandidateGenerator):
-    """Proposes words of one list, drawn uniformly without replacement, or all of them.
+    """Proposes words of a list, drawn uniformly without replacement, or all of them.
 
     Args:
         path: a text file with one word per line; None takes the victim's training words
             (lower-cased, those seen at least twice).
         sample: words per slot, drawn from (seed, sentence id, position); None proposes the whole
-            list, in its order.
+            list, in order.
 
     Raises:
-        InputError: sample is below 1; the file cannot be read, or a line holds more than a word.
+        InputError: sample is below 1; the file cannot be read, or a line has several words.
     """
 
     def __init__(self, path: str | None = None, *, sample: int | None = 50) -> None:
@@ -64,7 +64,7 @@ class VocabularyWords(CandidateGenerator):
 
 
 def read_words(path: Path) -> list[str]:
-    """Read the distinct words of a text file with one word per line, in its order."""
+    """Read the distinct words of a text file with one word per line, in order."""
     words: dict[str, None] = {}
     for number, line in read_lines(path):
         fields = line.split()

@@ -1,8 +1,8 @@
 """Candidates that share a synset with the word in WordNet (Miller 1995), read through NLTK.
 
-Ren et al. 2019 and Wang et al. 2021 substitute such synonyms; they are base forms and are not
-inflected again, so that a constraint on tags keeps only those of uninflected words. Other languages
-than English have their words from the Open Multilingual WordNet (Bond and Foster 2013).
+Ren et al. 2019 and Wang et al. 2021 substitute such synonyms. They are base forms and are not
+inflected, so that a tag constraint keeps only those of uninflected words. Words of languages other
+than English come from the Open Multilingual WordNet (Bond and Foster 2013).
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,12 @@ from functools import cache
 from typing import Any, Literal
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, nltk_data
 from robustparse.tagsets import Tagset, check_tagset, class_of
 
 _PARTS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
-"""WordNet's part of speech by the class of a tag."""
+"""Map the class of a tag to WordNet's part of speech."""
 
 PARTS = "nvar"
 
@@ -57,6 +58,10 @@ class WordNetSynonyms(CandidateGenerator):
         self.base_forms = base_forms
         self.reads_tags = parts == "slot"
 
+    def prepare(self, victim: Victim) -> None:
+        """See `Component.prepare`."""
+        load_wordnet(self.language)
+
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
         if not slots:
@@ -73,13 +78,13 @@ class WordNetSynonyms(CandidateGenerator):
         return [list(known[key]) for key in keys]
 
     def _synonyms(self, wordnet: Any, word: str, parts: str) -> list[str]:
-        """Return the lemmas of the senses of a lower-cased word as these parts of speech."""
+        """Return the lemmas of all senses of a lower-cased word with these parts of speech."""
         left_out = {word} if self.base_forms else {word, "be"}
         if self.language == "eng" and not self.base_forms:
             left_out.update(form for part in parts for form in wordnet._morphy(word, part))
-        # The adjectives of a cluster and their satellites both count as "a" here.
+        # "a" covers the head adjectives of a cluster and their satellites.
         senses = [sense for part in parts for sense in wordnet.synsets(word, part, self.language)]
-        lemmas = dict.fromkeys(name for one in senses for name in one.lemma_names(self.language))
+        lemmas = dict.fromkeys(name for s in senses for name in s.lemma_names(self.language))
         return [name for name in lemmas if "_" not in name and name.lower() not in left_out]
 
     def fingerprint(self) -> str:

@@ -1,20 +1,15 @@
-"""Candidates must keep a sentence's meaning, as BERTScore sees it (Zhang et al. 2020).
+"""Changes must preserve a sentence's meaning, measured by BERTScore (Zhang et al. 2020).
 
-Every word piece of a text has a vector in its context. With unit vectors x_i of the reference and
-y_j of the other text, and weights w of the pieces, equations 1 to 3 and section 3 are::
+Every word piece of a text has a contextual vector. With unit vectors x_i of the reference's m
+pieces and y_j of the other text's n pieces, equations 1 to 3 are::
 
-    recall = sum_i w_i max_j x_i y_j / sum_i w_i
-    precision = sum_j w_j max_i x_i y_j / sum_j w_j
+    recall = sum_i max_j x_i y_j / m
+    precision = sum_j max_i x_i y_j / n
     F1 = 2 precision recall / (precision + recall)
-
-Without inverse document frequencies every weight is 1.
 """
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -23,10 +18,8 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pad_sequence
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
-from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
-from robustparse.files import read_text
-from robustparse.pretrained import LoadedModel, WeightPrecision, batches
+from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision, batches
 from robustparse.types import Floats, Mask, View
 
 _SCORES, _REFERENCES = 1 << 16, 1 << 8  # pairs of texts; texts, 50 kilobytes and more each
@@ -36,41 +29,37 @@ _Pair = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class BERTScore(SentenceConstraint):
-    """The BERTScore (F1) of the changed sentence reaches a minimum.
+    """The BERTScore (F1) of the changed sentence must reach a minimum.
 
-    Compares with the *original* sentence, so that several changes together keep to the minimum.
-    Scores are neither rescaled nor comparable between models: measure what random words get
-    before choosing a minimum for another one.
+    Compares with the *original* sentence, so that the minimum holds for all changes together.
+    Scores are not rescaled and not comparable between models: measure the scores of random words
+    before choosing a minimum for another model.
 
-    A text of more pieces than the model reads is cut off there. A change beyond is not read, and
-    `unread` decides on it.
+    A text with more pieces than the model accepts is cut off. Changes beyond the cut are rejected.
 
     Args:
-        model: a Transformer that reads word pieces, by its folder or its hub name (read from the
-            local cache); a masked language model will do. BERT base, uncased, in Yoo et al. 2020.
-        minimum: the least F1 (0.9, Yoo et al. 2020).
-        layer: whose vectors are compared, from 0, the embeddings. None takes three quarters of the
-            layers: the 9th of 12 and the 18th of 24, which Zhang et al. 2020 (appendix B) chose for
-            BERT base and large.
-        idf: a text file, one text a line: pieces that are in few of its N lines weigh more,
-            log((N + 1) / (n + 1)) if they are in n of them. None weighs all alike (Yoo et al.
-            2020).
+        model: a Transformer over word pieces, by its folder or its hub name (read from the local
+            cache), for example a masked language model. BERT base, uncased, in Yoo et al. 2020.
+        minimum: the minimum F1 (0.9, Yoo et al. 2020).
+        layer: the layer whose vectors are compared; 0 is the embeddings. None takes three quarters
+            of the layers: the 9th of 12 and the 18th of 24, which Zhang et al. 2020 (appendix B)
+            chose for BERT base and large.
         specials: whether the marks at a text's ends, [CLS] and [SEP], are left `out`, or may
-            `match` pieces of the other text, as in the released code of Zhang et al. 2020. They
-            weigh nothing either way.
-        unread: what becomes of a change that the model does not read: `reject`, or `accept`.
-        view: what a sentence is of a pair: its own text, or both texts joined (as TextAttack has
-            it).
-        batch_tokens: padded pieces of one forward pass.
-        precision: number format of the model; float64 makes scores independent of batching to the
-            last digits, the others up to rounding.
+            `match` pieces of the other text, as in the released code of Zhang et al. 2020. In
+            either case they are not averaged.
+        view: which text of a pair is compared: its own text, or both texts joined (TextAttack).
+        batch_tokens: padded pieces per forward pass.
+        precision: number format of the model; batches change float64 scores in the last digits
+            only, others by rounding errors.
         device: `auto` takes a GPU if there is one.
-        download: whether a name that is not in the local cache may be fetched.
+        download: whether to download a model that is not in the local cache.
 
     Raises:
         InputError: a setting is out of range; before the first sentence is attacked: the model, the
-            layer, the device or the file is missing.
+            layer or the device is missing.
     """
+
+    loads = ("_loaded",)
 
     def __init__(
         self,
@@ -78,9 +67,7 @@ class BERTScore(SentenceConstraint):
         *,
         minimum: float = 0.9,
         layer: int | None = None,
-        idf: str | None = None,
         specials: Literal["out", "match"] = "out",
-        unread: Literal["reject", "accept"] = "reject",
         view: View = "text",
         batch_tokens: int = 4096,
         precision: WeightPrecision = "float32",
@@ -90,16 +77,13 @@ class BERTScore(SentenceConstraint):
         if not -1.0 <= minimum <= 1.0:
             raise InputError(f"must be in [-1, 1], got {minimum}", key="BERTScore: minimum")
         check_choice("BERTScore: specials", specials, ("out", "match"))
-        check_choice("BERTScore: unread", unread, ("reject", "accept"))
         check_choice("BERTScore: view", view, get_args(View))
         check_least("BERTScore", batch_tokens=batch_tokens)
         check_least("BERTScore", 0, layer=layer)
         self.model = model
         self.minimum = minimum
         self.layer = layer
-        self.idf = idf
         self.specials = specials
-        self.unread = unread
         self.view: View = view
         self.batch_tokens = batch_tokens
         self.precision: WeightPrecision = precision
@@ -109,16 +93,12 @@ class BERTScore(SentenceConstraint):
         self._references: Recent[tuple[str, ...], _Pieces] = Recent(_REFERENCES)
         self._encoded: Recent[tuple[str, ...], list[int]] = Recent(_ENCODED)
 
-    def prepare(self, victim: Victim) -> None:
-        """Load the model: a missing one ends an attack before the victim is asked anything."""
-        _ = self._loaded
-
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         read = self._read([edit.seen(self.view) for edit in edits])
-        admitted = np.full(len(edits), self.unread == "accept")
-        some = [edit for edit, whole in zip(edits, read.tolist(), strict=True) if whole]
-        admitted[read] = self.similarities(some) >= self.minimum
+        inside = [edit for edit, is_read in zip(edits, read.tolist(), strict=True) if is_read]
+        admitted = np.zeros(len(edits), dtype=np.bool_)
+        admitted[read] = self.similarities(inside) >= self.minimum
         return admitted
 
     def similarities(self, edits: Sequence[Edit]) -> Floats:
@@ -131,29 +111,29 @@ class BERTScore(SentenceConstraint):
     def between(
         self, texts: Sequence[tuple[str, ...]], references: Sequence[tuple[str, ...]]
     ) -> Floats:
-        """Compute the F1 of each text and its reference, lists of words, `(texts,)`."""
+        """Compute the F1 of texts and references, both as lists of words, `(texts,)`."""
         return np.array(self._known.of(list(zip(texts, references, strict=True)), self._scores))
 
     def _read(self, edits: Sequence[Edit]) -> Mask:
-        """Tell which changed words are among the pieces that the model reads, `(edits,)`."""
+        """Tell which changed words are not cut off, `(edits,)`."""
         read = self._fits([edit.changed for edit in edits])
-        # Where the changed word ends only matters in a text that is cut off.
+        # The end of the changed word matters only if the text is cut off.
         cut = [edit for edit, whole in zip(edits, read.tolist(), strict=True) if not whole]
         read[~read] = self._fits([edit.changed[: edit.position + 1] for edit in cut])
         return read
 
     def _fits(self, texts: Sequence[tuple[str, ...]]) -> Mask:
-        """Tell which texts have no more pieces than the model reads, `(texts,)`."""
+        """Tell which texts have no more pieces than the model accepts, `(texts,)`."""
         room = self._loaded.max_pieces
         return np.array([len(ids) <= room for ids in self._ids(texts)], dtype=np.bool_)
 
     def _ids(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
-        """Return the piece ids of the texts, marks included, however many."""
+        """Return all piece ids of the texts, marks included."""
         return self._encoded.of(texts, self._tokenized)
 
     def _tokenized(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
-        found = self._loaded.tokenizer([" ".join(words) for words in texts], verbose=False)
-        ids: list[list[int]] = found["input_ids"]
+        encoded = self._loaded.tokenizer([" ".join(words) for words in texts], verbose=False)
+        ids: list[list[int]] = encoded["input_ids"]
         return ids
 
     def _scores(self, pairs: Sequence[_Pair]) -> list[float]:
@@ -162,30 +142,30 @@ class BERTScore(SentenceConstraint):
         encoded = [self._cut(ids) for ids in self._ids([text for text, _ in pairs])]
         for rows in batches([len(ids) for ids in encoded], self.batch_tokens):
             texts = self._vectors([encoded[row] for row in rows])
-            found = f1(texts, _padded([references[row] for row in rows]))
-            scores[rows] = found.double().cpu().numpy()
-        found_scores: list[float] = scores.tolist()
-        return found_scores
+            batch_scores = f1(texts, _padded([references[row] for row in rows]))
+            scores[rows] = batch_scores.double().cpu().numpy()
+        as_list: list[float] = scores.tolist()
+        return as_list
 
     def _pieces(self, texts: Sequence[tuple[str, ...]]) -> "list[_Pieces]":
         """Return the pieces of each text, without padding."""
         encoded = [self._cut(ids) for ids in self._ids(texts)]
-        found: dict[int, _Pieces] = {}
+        pieces: dict[int, _Pieces] = {}
         for rows in batches([len(ids) for ids in encoded], self.batch_tokens):
             batch = self._vectors([encoded[row] for row in rows])
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 size = len(encoded[row])
-                found[row] = _Pieces(*(part[place, :size].clone() for part in batch))
-        return [found[row] for row in range(len(texts))]
+                pieces[row] = _Pieces(*(tensor[index, :size].clone() for tensor in batch))
+        return [pieces[row] for row in range(len(texts))]
 
     def _cut(self, ids: list[int]) -> list[int]:
-        """Cut what the model does not read; the mark at the end stays."""
+        """Cut off pieces beyond the model's maximum, but keep the mark at the end."""
         room = self._loaded.max_pieces
         return ids if len(ids) <= room else [*ids[: room - 1], ids[-1]]
 
     @torch.inference_mode()
     def _vectors(self, inputs: Sequence[Sequence[int]]) -> "_Pieces":
-        """Read texts by their piece ids: a batch."""
+        """Compute the vectors of a batch of texts from their piece ids."""
         ids, mask = self._loaded.padded(inputs)
         network = self._loaded.network.base_model
         states = network(input_ids=ids, attention_mask=mask, output_hidden_states=True)
@@ -194,24 +174,9 @@ class BERTScore(SentenceConstraint):
         marks = torch.tensor(self._loaded.tokenizer.all_special_ids, device=ids.device)
         unknown = self._loaded.tokenizer.unk_token_id
         words = ~torch.isin(ids, marks) | (ids == (-1 if unknown is None else unknown))
-        weights = words & mask.bool()
-        matched = mask.bool() if self.specials == "match" else weights
-        return _Pieces(normalize(states, dim=-1), weights * self._weight(ids), matched)
-
-    def _weight(self, ids: torch.Tensor) -> torch.Tensor:
-        """Look up the inverse document frequency of each piece, in the shape of the ids."""
-        return self._frequencies[ids] if self.idf is not None else torch.ones_like(ids).double()
-
-    @cached_property
-    def _frequencies(self) -> torch.Tensor:
-        """The inverse document frequency of every piece, `(pieces of the vocabulary,)`."""
-        lines = read_text(Path(str(self.idf)).expanduser()).splitlines()
-        texts = [tuple(line.split()) for line in lines]
-        encoded = self._tokenized(texts) if texts else []
-        counts = Counter(one for ids in encoded for one in set(ids))
-        size = 1 + max(self._loaded.tokenizer.get_vocab().values())
-        table = [math.log((len(texts) + 1) / (counts.get(one, 0) + 1)) for one in range(size)]
-        return torch.tensor(table, dtype=torch.float64, device=self._loaded.device)
+        words = words & mask.bool()
+        matched = mask.bool() if self.specials == "match" else words
+        return _Pieces(normalize(states, dim=-1), words.double(), matched)
 
     @cached_property
     def _layer(self) -> int:
@@ -230,13 +195,12 @@ class BERTScore(SentenceConstraint):
 
 
 class _Pieces(NamedTuple):
-    """Pieces of a text, or of a batch of them with padding.
+    """The pieces of a text, or of a padded batch of texts.
 
     Args:
-        vectors: of length 1, `(pieces, dim)` or `(texts, pieces, dim)`.
-        weights: in the mean over the text, 0 of marks and padding, `(pieces,)` or
-            `(texts, pieces)`.
-        matched: whether pieces of the other text may be matched with it, as `weights`.
+        vectors: unit vectors, `(pieces, dim)` or `(texts, pieces, dim)`.
+        weights: 1 for pieces of words, 0 for marks and padding, `(pieces,)` or `(texts, pieces)`.
+        matched: whether a piece may match pieces of the other text, in the shape of `weights`.
     """
 
     vectors: torch.Tensor
@@ -246,12 +210,12 @@ class _Pieces(NamedTuple):
 
 def _padded(texts: Sequence[_Pieces]) -> _Pieces:
     return _Pieces(
-        *(pad_sequence(list(part), batch_first=True) for part in zip(*texts, strict=True))
+        *(pad_sequence(list(tensors), batch_first=True) for tensors in zip(*texts, strict=True))
     )
 
 
 def f1(texts: _Pieces, references: _Pieces) -> torch.Tensor:
-    """Compute the F1 of each text and its reference, `(texts,)`; 0 for one without a piece."""
+    """Compute the F1 of each text and its reference, `(texts,)`; 0 for a text without pieces."""
     # (texts, pieces, dim) and (texts, others, dim) to (texts, pieces, others)
     cosines = torch.einsum("npd,nqd->npq", texts.vectors, references.vectors)
     precision = _mean_of_best(cosines, texts.weights, references.matched)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence, Set
 import numpy as np
 
 from robustparse.attacks.candidates.generator import Slot
-from robustparse.attacks.tagged import Part
+from robustparse.attacks.component import Component
 from robustparse.attacks.victim import Victim
 from robustparse.types import Example, Mask
 
@@ -16,21 +16,19 @@ Masks = list[Mask]
 """Which candidates of each slot are accepted, `(candidates,)` each."""
 
 
-class Constraint(Part):
-    """Overrides one of two questions, `attackable` and `accept`, or both; allows all by default.
+class Constraint(Component):
+    """Decides which words may be changed and which candidates are accepted; by default all.
 
-    Constraints apply in listed order. One that overrides `accept` says in its docstring what it
-    compares a candidate with; it sees the original sentence with the one word changed.
+    Subclasses override `attackable`, `accept` or both. Constraints apply in the given order.
+    `accept` sees the original sentence with one word changed; the docstring of each class says what
+    it compares a candidate with.
 
     Attributes:
-        of_read_words: whether it looks at the words that a victim reads, such as stems, instead of
-            those of the text that is reworded, see `Reading`.
+        of_read_words: whether it applies to the words that the victim reads, such as stems, instead
+            of those of the text, see `Reading`.
     """
 
     of_read_words: bool = False
-
-    def prepare(self, victim: Victim) -> None:
-        """Make ready for the sentences of a victim, before any question is asked."""
 
     def attackable(self, example: Example) -> Mask:
         """Tell which words of the sentence may be changed, `(words,)`."""
@@ -42,9 +40,9 @@ class Constraint(Part):
 
 
 def absent(what: str, listed: Set[str], present: Set[str], default: bool) -> Iterator[str]:
-    """Warn of listed names that the data do not have.
+    """Warn about listed names that do not occur in the data.
 
-    Rare names of a default list may well be absent: such a list is wrong only if none is present.
+    Rare names of a default list are often absent, so there the warning needs all to be absent.
     """
     missing = listed - present
     if present and missing and not (default and listed & present):

@@ -1,8 +1,8 @@
-"""How many words of a sentence may be changed, and how often each one.
+"""Constraints on how many words of a sentence may be changed, and how often each word.
 
-Jin et al. (2020) and Yoo et al. (2020) report the fraction of words changed and do not limit it;
-with `EditBudget` their searches keep to the budget of Zheng et al. (2020, section 3.2) and can be
-compared with theirs. Both change a word once at most, which `Repeat` demands of any search.
+Jin et al. (2020) and Yoo et al. (2020) report the fraction of changed words but do not limit it;
+with `EditBudget` their searches use the budget of Zheng et al. (2020, section 3.2) and become
+comparable. Both change a word at most once; `Repeat` enforces this for any search.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from robustparse.types import Mask, View
 
 
 class EditBudget(SentenceConstraint):
-    """No more than max(1, floor(gamma n)) of a sentence's n words differ from the original's.
+    """Allows at most max(1, floor(gamma * n)) of a sentence's n words to be changed.
 
     Compares with the *original* sentence.
 
     Args:
-        gamma: the fraction, in (0, 1] (0.15, the largest one of Zheng et al. 2020).
-        view: what counts as the sentence's words: its own only, or with those of the other text of
-            a pair (`joined`, as TextAttack counts).
+        gamma: the fraction, in (0, 1] (0.15, the largest value in Zheng et al. 2020).
+        view: which words n counts: those of the sentence, or of both texts of a pair (`joined`, as
+            TextAttack).
     """
 
     is_model = False
@@ -49,10 +49,10 @@ class EditBudget(SentenceConstraint):
 
 
 class Repeat(SentenceConstraint):
-    """No word is changed that has been changed already.
+    """Forbids to change a word twice.
 
-    Compares the word that is about to be changed with the *original* one: that of a sentence which
-    has it again may be changed again.
+    Compares the current word with the *original* word; a word that has its original form again may
+    be changed.
     """
 
     is_model = False

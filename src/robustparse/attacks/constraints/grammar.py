@@ -1,6 +1,6 @@
-"""Candidates must add no grammatical error: the grammar constraint of Wang et al. 2021.
+"""Changes must not add grammatical errors: the grammar constraint of Wang et al. 2021.
 
-The paper counts the matches of LanguageTool's rules. A parser of link grammar can judge as well.
+The paper counts the matches of LanguageTool's rules; `LinkGrammar` is an alternative.
 """
 
 import os
@@ -19,8 +19,8 @@ from robustparse.errors import InputError, check_least, optional_library
 from robustparse.types import Mask
 
 _REMEMBERED = 1 << 16  # texts
-_START_SECONDS = 120.0  # a Java virtual machine and all rules on a slow disk take a few
-_COPY = re.compile(r"LanguageTool-(\d+\.\d+|\d{8})")  # the names that the library starts
+_START_SECONDS = 120.0  # enough for a Java virtual machine and all rules on a slow disk
+_COPY = re.compile(r"LanguageTool-(\d+\.\d+|\d{8})")  # folders that the library can start
 _GLUED = frozenset([".", ",", "!", ":", ";", "?", "'s", "n't"])
 
 
@@ -29,25 +29,25 @@ class GrammarChecker(ABC):
 
     @abstractmethod
     def errors(self, texts: Sequence[str]) -> list[int]:
-        """Count the errors of each text, independent of the others.
+        """Count the errors of each text, independently of the others.
 
         Raises:
-            InputError: the checker is missing, has died or gives no answer in time.
+            InputError: the checker is missing, has died or does not answer in time.
         """
 
 
 class GrammarErrors(SentenceConstraint):
-    """A change adds no error, by the count of a checker.
+    """A change must not add errors, as counted by a checker.
 
     Compares with the *current* sentence, just before the change (Wang et al. 2021).
 
     Args:
         checker: counts errors.
-        more: how many errors a change may add (0 there).
+        more: how many errors a change may add (0 in the paper).
 
     Raises:
         InputError: more is below 0; when first used: the checker is missing, dies or hangs. The
-            sentences finished by then are kept, and the same command resumes after them.
+            attack keeps its finished sentences and can be resumed.
     """
 
     def __init__(self, checker: GrammarChecker, *, more: int = 0) -> None:
@@ -67,25 +67,26 @@ class GrammarErrors(SentenceConstraint):
 
 
 def written(words: Sequence[str]) -> str:
-    """Join words by blanks, but not before `. , ! : ; ?`, `'s` and `n't`."""
+    """Join words with blanks, except before `. , ! : ; ?`, `'s` and `n't`."""
     text = "".join(word if word in _GLUED else f" {word}" for word in words)
     return text.removeprefix(" ")
 
 
 class LanguageTool(GrammarChecker):
-    """LanguageTool through language_tool_python: all matches of all rules.
+    """Counts all matches of all LanguageTool rules, through language_tool_python.
 
-    A file may name it only with ``--trust java``, also where it names a running server.
+    A file may name this class only with ``--trust java``, even for a running server.
 
     Args:
-        language: of the rules.
+        language: the language of the rules.
         server: address of a running LanguageTool server; None starts the newest local copy, which
-            needs Java, as the library finds it by LTP_PATH or LTP_JAR_DIR_PATH.
-        download: whether a missing copy may be fetched, however long that takes.
+            needs Java and which the library finds by LTP_PATH or LTP_JAR_DIR_PATH.
+        download: whether to download a missing copy, without a time limit.
         seconds: the time limit for one text.
 
     Raises:
-        InputError: the time limit is not positive; when first used: something is missing.
+        InputError: the time limit is not positive; when first used: Java, the library or
+            LanguageTool is missing.
     """
 
     runs_programs = True
@@ -114,7 +115,7 @@ class LanguageTool(GrammarChecker):
         tool = self._tool
         try:
             return len(within(self.seconds, lambda: tool.check(text)))
-        except Exception as error:  # the library raises types of its own and of requests
+        except Exception as error:  # the library raises its own errors and those of requests
             raise InputError(
                 f"it failed on {text!r} ({error})",
                 key="LanguageTool",
@@ -142,14 +143,14 @@ class LanguageTool(GrammarChecker):
 
 
 def _local_copy() -> dict[str, str]:
-    """Return the options by which the library starts a local copy instead of fetching one."""
+    """Return the options that make the library start a local copy instead of downloading one."""
     folder = Path(os.environ.get("LTP_PATH", "~/.cache/language_tool_python")).expanduser()
-    found = [_COPY.fullmatch(path.name) for path in folder.glob("LanguageTool-*") if path.is_dir()]
-    # A snapshot, named by its day, is newer than any release.
-    versions = [tuple(map(int, copy[1].split("."))) for copy in found if copy is not None]
+    names = [_COPY.fullmatch(path.name) for path in folder.glob("LanguageTool-*") if path.is_dir()]
+    # A snapshot, named after its date, is newer than any release.
+    versions = [tuple(map(int, name[1].split("."))) for name in names if name is not None]
     if versions:
         return {"language_tool_download_version": ".".join(map(str, max(versions)))}
-    if os.environ.get("LTP_JAR_DIR_PATH"):  # set, the library fetches nothing
+    if os.environ.get("LTP_JAR_DIR_PATH"):  # with this variable the library downloads nothing
         return {}
     raise InputError(
         f"no copy in {folder}",
@@ -160,10 +161,10 @@ def _local_copy() -> dict[str, str]:
 
 
 def within(seconds: float | None, call: Callable[[], Any]) -> Any:
-    """Return what a call returns, or raise what it raises; None sets no limit.
+    """Run a call with a time limit and return its result or raise its error; None: no limit.
 
     Raises:
-        TimeoutError: it takes longer than `seconds`; its thread is left running.
+        TimeoutError: the call takes longer than `seconds`; its thread keeps running.
     """
     outcome: list[Any] = []
     failure: list[BaseException] = []

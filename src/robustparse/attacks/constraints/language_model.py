@@ -1,8 +1,8 @@
-"""Perplexity under a causal or a masked language model, and the constraint on its rise.
+"""Perplexity under a causal or masked language model, and a constraint on its increase.
 
-Causal: exp of the mean negative log-likelihood of every piece but the first given those before it;
-no piece marks the beginning (Wang et al. 2021). Masked: the pseudo-perplexity of Salazar et al.
-2020, where every piece in turn is masked and predicted from all the others.
+Causal: exp of the mean negative log-likelihood of each piece given the preceding ones, without the
+first piece and without a start symbol (Wang et al. 2021). Masked: the pseudo-perplexity of Salazar
+et al. 2020, where each piece in turn is masked and predicted from all others.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,23 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
+from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
-from robustparse.pretrained import Kind, LoadedModel, WeightPrecision, batches
+from robustparse.pretrained.loaded_model import Kind, LoadedModel, WeightPrecision, batches
 from robustparse.types import Floats, Mask
 
 _REMEMBERED = 1 << 16  # texts
 
 
 class PerplexityRise(SentenceConstraint):
-    """A change raises the sentence's perplexity by no more than `most`.
+    """A change may raise the sentence's perplexity by at most `most`.
 
     Compares with the *current* sentence, just before the change, so that several changes may add up
     to more (Wang et al. 2021).
 
     Args:
         language_model: measures perplexity (GPT-2 in the paper).
-        most: the rise allowed, of the perplexity itself, not of its logarithm (20 in the paper).
+        most: the allowed increase of the perplexity itself, not of its logarithm (20 in the paper).
 
     Raises:
         InputError: most is NaN; when first used: the model cannot be loaded.
@@ -42,28 +43,32 @@ class PerplexityRise(SentenceConstraint):
         self.most = most
         self._known: Recent[tuple[str, ...], float] = Recent(_REMEMBERED)
 
+    def prepare(self, victim: Victim) -> None:
+        """See `Component.prepare`."""
+        _ = self.language_model._loaded
+
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         texts = [edit.changed for edit in edits] + [edit.current for edit in edits]
-        found = self._known.of(texts, lambda new: self.language_model.perplexities(new).tolist())
-        changed, current = np.array(found).reshape(2, len(edits))
+        values = self._known.of(texts, lambda new: self.language_model.perplexities(new).tolist())
+        changed, current = np.array(values).reshape(2, len(edits))
         admitted: Mask = changed - current <= self.most
         return admitted
 
 
 class LanguageModel:
-    """A language model that is loaded when first asked.
+    """Computes perplexities; the model is loaded when first used.
 
     Args:
         model: folder of a saved model, or a hub name (read from the local cache).
         kind: `causal` (`AutoModelForCausalLM`) or `masked` (`AutoModelForMaskedLM`).
-        longest: pieces of a sentence that are read (128 in the released code of Wang et al. 2021);
-            the rest is cut off.
-        batch_tokens: padded tokens of one forward pass.
-        precision: number format of the model; float64 makes perplexities independent of batching
-            to the last digits, the others up to rounding.
+        longest: maximum pieces per sentence (128 in the released code of Wang et al. 2021); the
+            rest is cut off.
+        batch_tokens: padded tokens per forward pass.
+        precision: number format of the model; batches change float64 perplexities in the last
+            digits only, others by rounding errors.
         device: `auto` takes a GPU if there is one.
-        download: whether a name that is not in the local cache may be fetched.
+        download: whether to download a model that is not in the local cache.
 
     Raises:
         InputError: when first used: there is no such model or device.
@@ -94,7 +99,7 @@ class LanguageModel:
     def perplexities(self, texts: Sequence[Sequence[str]]) -> Floats:
         """Compute the perplexity of each list of words, joined by blanks, `(texts,)`.
 
-        A causal model has nothing to predict in a text of one piece: its perplexity is then 1.
+        A text of one piece, of which a causal model predicts nothing, has perplexity 1.
         """
         if not texts:
             return np.zeros(0)
@@ -129,25 +134,25 @@ class LanguageModel:
             max_length=self._room,
             return_special_tokens_mask=True,
         )
-        # One row for every piece of a text: (text, index of the piece that is masked).
-        places = [
+        # One row per piece: (text, index of the masked piece).
+        masked = [
             (text, at)
             for text, special in enumerate(encoded["special_tokens_mask"])
             for at, known in enumerate(special)
             if not known
         ]
         inputs: list[list[int]] = encoded["input_ids"]
-        losses = np.zeros(len(places))
-        for rows in batches([len(inputs[text]) for text, _ in places], self.batch_tokens):
-            ids, mask = self._loaded.padded([inputs[places[row][0]] for row in rows])
-            own = torch.arange(len(rows), device=ids.device)
-            columns = torch.tensor([places[row][1] for row in rows], device=ids.device)
-            targets = ids[own, columns]
-            ids[own, columns] = self._loaded.tokenizer.mask_token_id
+        losses = np.zeros(len(masked))
+        for rows in batches([len(inputs[text]) for text, _ in masked], self.batch_tokens):
+            ids, mask = self._loaded.padded([inputs[masked[row][0]] for row in rows])
+            index = torch.arange(len(rows), device=ids.device)
+            columns = torch.tensor([masked[row][1] for row in rows], device=ids.device)
+            targets = ids[index, columns]
+            ids[index, columns] = self._loaded.tokenizer.mask_token_id
             logits = self._loaded.logits_at(ids, mask, columns)
-            found = cross_entropy(logits, targets, reduction="none")
-            losses[rows] = found.double().cpu().numpy()
-        owners = np.array([text for text, _ in places], dtype=np.int64)
+            batch_losses = cross_entropy(logits, targets, reduction="none")
+            losses[rows] = batch_losses.double().cpu().numpy()
+        owners = np.array([text for text, _ in masked], dtype=np.int64)
         sums = np.bincount(owners, weights=losses, minlength=len(texts))
         means: Floats = sums / np.bincount(owners, minlength=len(texts)).clip(min=1)
         return means
@@ -158,5 +163,5 @@ class LanguageModel:
 
     @cached_property
     def _room(self) -> int:
-        """Pieces of a text that are read, special ones included."""
+        """Maximum pieces per text, special ones included."""
         return min(self.longest, self._loaded.max_pieces)

@@ -1,6 +1,6 @@
-"""Grammatical errors by link grammar (Sleator and Temperley 1991), through its command.
+"""Grammaticality by link grammar (Sleator and Temperley 1991), through its command line parser.
 
-The parser links the words of a sentence. One that it cannot link as a whole is ungrammatical.
+A sentence is ungrammatical if the parser cannot link all of its words.
 """
 
 import re
@@ -13,13 +13,14 @@ from robustparse.errors import InputError, check_least
 
 _ANSWER = re.compile(rb"UNUSED= *0|sentence too long|(No complete linkages found)")
 _OPTIONS = ("verbosity=1", "graphics=0", "spell=0", "panic=0", "null=0")
-# Of more linkages than the limit the command draws a sample; a small one may hold none that passes
-# its post-processing. It waits for a key after each that it shows, unless told how many to show.
+# If there are more linkages than the limit, the command draws a sample; in a small sample, none may
+# pass its post-processing. Without the second option it waits for a key after each linkage.
 _LINKAGES = ("limit=1000", "test=auto-next-linkage:1")
-# The parser's own limit would make counts depend on how busy the machine is: ours ends the run.
+# The parser's own time limit would make counts depend on the machine's load; ours raises an error.
 _NO_LIMIT = "timeout=1000000"
-_MOST_BYTES = 2045  # of a line; the command quits at longer ones
-# Orders, comments, and blanks of the command that Python does not strip: it answers no blank line.
+_MOST_BYTES = 2045  # per line; the command quits at longer ones
+# Marks of orders and comments, and characters that the command takes for blanks but Python does
+# not: the command gives no answer to a blank line.
 _NO_BEGINNING = "!% \u200b\u200c\u200d\u2060"
 _SECONDS_TO_END = 1.0  # of a command that closed its output
 
@@ -27,16 +28,17 @@ _SECONDS_TO_END = 1.0  # of a command that closed its output
 class LinkGrammar(GrammarChecker):
     """Counts one error in a sentence without a complete linkage, by a running `link-parser`.
 
-    Lines that the command would take for an order or a comment lose the leading `!` or `%`. Blank
-    texts, and those of more than 2,045 bytes or more words than the command takes (254, as it
-    splits them), count no error. A file may name it only with ``--trust link-parser``.
+    A leading `!` or `%`, which the command would take for an order or a comment, is removed. Blank
+    texts, texts of more than 2,045 bytes and texts of more words than the command accepts (254 by
+    its own tokenisation) count no error. A file may name this class only with
+    ``--trust link-parser``.
 
     Args:
         command: the program (Debian: `apt install link-grammar`).
-        language: its dictionary, a name or a folder.
+        language: the dictionary, a name or a folder.
         seconds: the time limit for one sentence, and for starting.
-        longest: words of a sentence that is parsed; longer ones, whose parsing may take minutes,
-            count no error. None parses all that the command takes.
+        longest: maximum number of words; longer sentences, which may take minutes, count no error.
+            None parses all sentences that the command accepts.
 
     Raises:
         InputError: when first used: the program is missing.
@@ -66,7 +68,7 @@ class LinkGrammar(GrammarChecker):
         return [self._count(text) for text in texts]
 
     def close(self) -> None:
-        """End the process; the next text starts another."""
+        """End the process; the next text starts a new one."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -91,20 +93,20 @@ class LinkGrammar(GrammarChecker):
 
     def _ask(self, process: subprocess.Popen[bytes], line: bytes) -> int:
         assert process.stdin is not None
-        with suppress(BrokenPipeError):  # what it said before it died is still to be read
+        with suppress(BrokenPipeError):  # its last output is still to be read
             process.stdin.write(line + b"\n")
             process.stdin.flush()
         try:
-            found, said = within(self.seconds, lambda: _answer(process))
+            match, output = within(self.seconds, lambda: _answer(process))
         except TimeoutError as error:
             raise InputError(
                 f"{error} to {line.decode()!r}",
                 key=f"link grammar: {self.command}",
                 remedy="raise `seconds` or lower `longest`, then run again to resume",
             ) from None
-        if found is None:
-            raise self._died(process, line, said)
-        return int(found.group(1) is not None)
+        if match is None:
+            raise self._died(process, line, output)
+        return int(match.group(1) is not None)
 
     def _start(self) -> subprocess.Popen[bytes]:
         options = [f"-{option}" for option in (*_OPTIONS, *_LINKAGES, _NO_LIMIT)]
@@ -124,14 +126,14 @@ class LinkGrammar(GrammarChecker):
             ) from error
         return self._process
 
-    def _died(self, process: subprocess.Popen[bytes], line: bytes, answer: bytes) -> InputError:
+    def _died(self, process: subprocess.Popen[bytes], line: bytes, output: bytes) -> InputError:
         try:
             code = process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             # It closed its output but still runs: no answer can come.
             process.kill()
             code = process.wait()
-        said = answer.decode("utf-8", errors="replace").strip().splitlines()
+        said = output.decode("utf-8", errors="replace").strip().splitlines()
         return InputError(
             f"ended with code {code} at {line.decode()!r}{f', saying: {said[-1]}' if said else ''}",
             key=f"link grammar: {self.command}",
@@ -141,11 +143,13 @@ class LinkGrammar(GrammarChecker):
 
 
 def _answer(process: subprocess.Popen[bytes]) -> tuple[re.Match[bytes] | None, bytes]:
-    """Read up to the line with an answer; None where the output ends before."""
+    """Read up to the line with the verdict; return its match, None if the output ends before, and
+    the output.
+    """
     assert process.stdout is not None
-    said = b""
-    while part := process.stdout.read1(65536):  # type: ignore[attr-defined]
-        said += part
-        if (found := _ANSWER.search(said)) and said.endswith(b"\n"):
-            return found, said
-    return None, said
+    output = b""
+    while chunk := process.stdout.read1(65536):  # type: ignore[attr-defined]
+        output += chunk
+        if (match := _ANSWER.search(output)) and output.endswith(b"\n"):
+            return match, output
+    return None, output

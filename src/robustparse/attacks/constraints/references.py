@@ -1,9 +1,9 @@
-"""Other models judge whether a change kept what it was to keep.
+"""Reference models judge whether a change preserves the gold answer.
 
-A changed sentence keeps its gold answer by assumption only. Where models that are not under attack
-change their mind about it too, more likely the right answer has changed than the victim has erred.
-Han et al. 2020 train their attacker on what two reference parsers say of its sentences, Luo et al.
-2022 (KLAttack) choose candidates by reference parsers.
+Attacks assume that a changed sentence keeps its gold answer. If models that are not under attack
+change their answer, too, the right answer has probably changed. Han et al. 2020 train their
+attacker with two reference parsers; Luo et al. 2022 (KLAttack) choose candidates by reference
+parsers.
 """
 
 from collections.abc import Sequence
@@ -21,26 +21,25 @@ _REMEMBERED = 1 << 12  # answers to original sentences, of each reference
 
 
 class ReferenceParsers(SentenceConstraint):
-    """At least `agree` other parsers keep their own tree of the sentence outside the changed words.
+    """At least `agree` reference parsers must keep their tree outside the changed words.
 
-    A reference keeps its tree if every unchanged word has the same head, by position, and the same
-    label in its parse of the changed sentence as in its own parse of the *original* one. The arcs
-    of changed words are left out; those from unchanged words to changed ones are not. Whether its
-    tree is right plays no part, and no gold answer is looked at. References that classify texts
-    keep their label.
+    A reference keeps its tree if every unchanged word has the same head position and label in its
+    parse of the changed sentence as in its parse of the *original* sentence. The arcs of changed
+    words are ignored; arcs from unchanged to changed words are compared. Gold answers are not used.
+    Reference classifiers must keep their label.
 
-    Each checkpoint has one vote, those of an ensemble too, and parses each text by itself: what
-    it says does not depend on the other texts of a batch, up to rounding.
+    Each checkpoint has one vote, also within an ensemble. Up to rounding, its answer does not
+    depend on the other texts of a batch.
 
     Args:
-        checkpoints: of the references, which compute where the victim does. They have the victim's
-            task and labels, and other weights.
-        agree: how many of them must keep their tree (Han et al. 2020 have two references).
+        checkpoints: the references. They run on the victim's device, and must have the victim's
+            task and labels and different weights.
+        agree: how many references must keep their tree (Han et al. 2020 have two references).
 
     Raises:
-        InputError: there is no checkpoint, one is named twice, or fewer are named than are to
-            agree; when first used: one cannot be loaded, has another task or other labels than the
-            victim, is the victim itself or a copy of another, or the victim is no model of ours.
+        InputError: there is no checkpoint, one is named twice, or there are fewer than `agree`;
+            when first used: a checkpoint cannot be loaded, has another task or other labels than
+            the victim, or equals the victim or another reference; the victim is not a checkpoint.
     """
 
     def __init__(self, checkpoints: list[str], *, agree: int = 1) -> None:
@@ -53,9 +52,9 @@ class ReferenceParsers(SentenceConstraint):
             )
         if agree > len(checkpoints):
             raise InputError(
-                f"is {agree}, and there are {len(checkpoints)} checkpoints",
+                f"got {agree} for {len(checkpoints)} checkpoints",
                 key="reference parsers: agree",
-                expected="no more than there are checkpoints",
+                expected="at most the number of checkpoints",
             )
         self.checkpoints = checkpoints
         self.agree = agree
@@ -63,19 +62,19 @@ class ReferenceParsers(SentenceConstraint):
         self._known: list[Recent[Sentence, Any]] = [Recent(_REMEMBERED) for _ in checkpoints]
 
     def prepare(self, victim: Victim) -> None:
-        """Open the references, once; see that they may judge the victim's sentences."""
+        """Open the references once, and check that they can judge the victim's sentences."""
         if not isinstance(victim, ReferringVictim):
             raise InputError(
-                f"a {type(victim).__name__} opens no other models",
+                f"a {type(victim).__name__} cannot open reference models",
                 key="reference parsers",
                 remedy="attack a checkpoint",
             )
         self._references = self._references or list(map(victim.reference, self.checkpoints))
-        for place, reference in enumerate(self._references):
-            victim.check_reference(reference, self._references[:place])
+        for number, reference in enumerate(self._references):
+            victim.check_reference(reference, self._references[:number])
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse sentences that a reference cannot read.
+        """Reject sentences that a reference cannot read.
 
         Raises:
             InputError: names the first such sentence, counted from 1.
@@ -98,6 +97,6 @@ class ReferenceParsers(SentenceConstraint):
 
 
 def _changed(edit: Edit) -> set[int]:
-    """Find the words that differ from the original's, from 0."""
+    """Return the positions of changed words, from 0."""
     pairs = zip(edit.sentence.words, edit.changed, strict=True)
     return {position for position, (old, new) in enumerate(pairs) if old != new}

@@ -1,7 +1,7 @@
-"""The base class of constraints that judge a changed sentence as a whole, mostly by a model.
+"""The base class of constraints that judge a changed sentence as a whole, usually with a model.
 
-The verdict depends on the other changes of the sentence, so that no mask can be made in advance:
-the scheduler asks about every candidate of an `Expand`, in all live sentences at once.
+Their verdict depends on the other changes of the sentence and cannot be computed in advance. The
+scheduler asks them during the search, for the changes of all running sentences together.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One word of a sentence under attack, about to be changed.
+    """A change of one word in a sentence under attack.
 
     Args:
         sentence: the original sentence.
@@ -35,7 +35,7 @@ class Edit:
 
     @property
     def tag(self) -> str:
-        """The corpus' tag of the word (`Sentence.tagset`), empty where there is none."""
+        """The corpus' tag of the word (`Sentence.tagset`), empty if there is none."""
         tags = self.sentence.tagged()
         return tags[self.position] if tags else ""
 
@@ -45,7 +45,7 @@ class Edit:
         return (*self.current[: self.position], self.word, *self.current[self.position + 1 :])
 
     def seen(self, view: View) -> "Edit":
-        """Return the same change in what a constraint sees of a pair: its text, or both as one."""
+        """Return the edit in the view of a pair: in its own text, or in both texts joined."""
         if view == "text":
             return self
         context = self.sentence.context
@@ -58,14 +58,13 @@ class Edit:
 
 
 class SentenceConstraint(Constraint, ABC):
-    """Judges changed sentences; only `admits` must be defined.
+    """Judges changed sentences; subclasses must define only `admits`.
 
-    The docstring of each says whether it compares with the original sentence or the current one.
-    Such constraints come after all others, and then in listed order.
+    The docstring of each class says whether it compares with the original or the current sentence.
+    Sentence constraints apply after all others, in the given order.
 
     Attributes:
-        once: whether it admits no change of a word that has been changed already. Searches that
-            change words again then pass these over, and need not ask.
+        once: whether it rejects every second change of a word. Searches then skip changed words.
     """
 
     is_model = True
@@ -73,7 +72,7 @@ class SentenceConstraint(Constraint, ABC):
 
     @abstractmethod
     def admits(self, edits: Sequence[Edit]) -> Mask:
-        """Tell which edits are admissible, `(edits,)`, each independently of the others."""
+        """Tell which edits are admissible, `(edits,)`, independently of each other."""
 
     def similarities(self, edits: Sequence[Edit]) -> Floats | None:
         """Measure how similar each changed sentence is to its reference, `(edits,)`.
@@ -83,19 +82,18 @@ class SentenceConstraint(Constraint, ABC):
         return None
 
     def most_edits(self, words: int) -> int:
-        """Tell how many of a sentence's words may differ from the original's.
+        """Return how many words of a sentence of `words` words may differ from the original.
 
-        Searches that change words again then pass the others over, those that go from word to word
-        end there: neither asks for candidates that would be refused.
+        Searches use the limit to avoid requests for candidates that would be rejected.
         """
         return words
 
 
 class Recent(Generic[K, V]):
-    """A bounded memory of what a model said: the oldest values are forgotten.
+    """A cache of a model's results that drops the oldest entries.
 
     Args:
-        size: entries kept.
+        size: maximum number of entries.
     """
 
     def __init__(self, size: int) -> None:
@@ -106,15 +104,15 @@ class Recent(Generic[K, V]):
         """Return the values of the keys.
 
         Args:
-            keys: they may repeat.
-            compute: gives the values of distinct unknown keys; called once, or not at all.
+            keys: the keys, which may repeat.
+            compute: returns the values of distinct unknown keys; called at most once.
         """
-        found = {key: self._values[key] for key in keys if key in self._values}
-        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        values = {key: self._values[key] for key in keys if key in self._values}
+        missing = [key for key in dict.fromkeys(keys) if key not in values]
         if missing:
             fresh = dict(zip(missing, compute(missing), strict=True))
-            found |= fresh
+            values |= fresh
             self._values |= fresh
             for key in list(islice(self._values, max(0, len(self._values) - self._size))):
                 del self._values[key]
-        return [found[key] for key in keys]
+        return [values[key] for key in keys]

@@ -1,7 +1,7 @@
-"""Candidates must keep a sentence's meaning, as a sentence encoder or word vectors see it.
+"""Changes must preserve a sentence's meaning, measured by a sentence encoder or word vectors.
 
-Jin et al. 2020 use the Universal Sentence Encoder; here any encoder of the library
-sentence-transformers does, if that is installed, and otherwise the mean of word vectors.
+Jin et al. 2020 use the Universal Sentence Encoder. Here `SentenceSimilarity` uses any encoder of
+the optional library sentence-transformers, `VectorSimilarity` the mean of word vectors.
 """
 
 from abc import abstractmethod
@@ -14,10 +14,11 @@ import numpy as np
 import torch
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
-from robustparse.attacks.victim import Victim
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice, check_least, optional_library, reason
-from robustparse.pretrained import WeightPrecision, quiet, refuse_own_modules
+from robustparse.pretrained.foreign_code import refuse_own_modules
+from robustparse.pretrained.loaded_model import WeightPrecision
+from robustparse.pretrained.loading import quiet
 from robustparse.types import Floats, Mask, View
 from robustparse.vectors import read_lowered
 
@@ -30,25 +31,25 @@ _FOLDER = "a folder with modules.json, config.json, model.safetensors and tokeni
 
 
 class TextSimilarity(SentenceConstraint):
-    """The changed sentence is similar enough to its reference; subclasses embed texts.
+    """The changed sentence must be similar to its reference; subclasses embed texts.
 
-    With theta the angle between the two embeddings, in radians, the measures are `cosine`:
-    cos(theta); `angular`: 1 - theta / pi; `textfooler`: 1 - theta, as the released code of
-    Jin et al. 2020 has it. A threshold of 0.9 means cos(theta) >= 0.9, 0.951 and 0.995.
+    With theta the angle between the two embeddings in radians, the measures are `cosine`:
+    cos(theta); `angular`: 1 - theta / pi; `textfooler`: 1 - theta, as in the released code of
+    Jin et al. 2020. A threshold of 0.9 means cos(theta) >= 0.9, 0.951 and 0.995, respectively.
 
     Args:
-        minimum: the least similarity (Yoo et al. 2020: 0.9, angular).
-        measure: what is compared with it.
+        minimum: the minimum similarity (Yoo et al. 2020: 0.9, angular).
+        measure: the measure of similarity.
         reference: the `original` sentence, or the `current` one just before the change (Jin et al.
             2020, Yoo et al. 2020).
-        window: words around the change that are compared, in both texts; an odd number (15 there).
-            None compares whole sentences.
-        short: `check` sentences shorter than the window whole, or let them `pass` (as Yoo et al.
-            2020 do, which leaves short sentences unconstrained). A number checks them whole against
-            this minimum instead (the released code of Jin et al. 2020: 0.1, `textfooler`). Only
-            with a window.
-        view: what a sentence is of a pair: its own text, or both texts joined (as TextAttack has
-            it), in which the window and `short` are then counted.
+        window: number of words around the change that are compared; odd (15 in both papers). None
+            compares whole sentences.
+        short: what to do with sentences shorter than the window: `check` compares them whole,
+            `pass` accepts them (Yoo et al. 2020, which leaves short sentences unconstrained). A
+            number compares them whole with this minimum (the released code of Jin et al. 2020:
+            0.1, `textfooler`). Only with a window.
+        view: which text of a pair is compared: its own text, or both texts joined (TextAttack), to
+            which the window and `short` then apply.
 
     Raises:
         InputError: a setting is out of range.
@@ -75,7 +76,7 @@ class TextSimilarity(SentenceConstraint):
             raise InputError(
                 f"{short} has no effect without a window",
                 key="similarity: short",
-                remedy="set window, below whose length a sentence is short, or leave short out",
+                remedy="set window (shorter sentences are short), or leave short out",
             )
         if not -1.0 <= minimum <= 1.0:
             raise InputError(f"must be in [-1, 1], got {minimum}", key="similarity: minimum")
@@ -103,7 +104,7 @@ class TextSimilarity(SentenceConstraint):
     def similarities(self, edits: Sequence[Edit]) -> Floats:
         """Measure the similarity of each changed sentence to its reference, `(edits,)`.
 
-        Short sentences that pass unchecked are measured too, whole.
+        Short sentences that would pass unchecked are measured as a whole.
         """
         by_original = self.reference == "original"
         edits = [edit.seen(self.view) for edit in edits]
@@ -116,7 +117,7 @@ class TextSimilarity(SentenceConstraint):
         )
 
     def between(self, texts: Sequence[str], others: Sequence[str]) -> Floats:
-        """Measure the similarity of each text to its other, `(texts,)`."""
+        """Measure the similarity of pairs of texts, `(texts,)`."""
         if not texts:
             return np.zeros(0)
         vectors = np.stack(self._known.of([*texts, *others], self._embed))
@@ -127,7 +128,7 @@ class TextSimilarity(SentenceConstraint):
         return 1.0 - (theta / np.pi if self.measure == "angular" else theta)
 
     def _text(self, edit: Edit, words: Sequence[str]) -> str:
-        """Cut the window out of the words; at the ends it keeps its size."""
+        """Return the words in the window, which keeps its size at the ends of the text."""
         if self.window is None:
             return " ".join(words)
         begin = max(0, min(edit.position - self.window // 2, len(words) - self.window))
@@ -135,11 +136,11 @@ class TextSimilarity(SentenceConstraint):
 
     @abstractmethod
     def _embed(self, texts: list[str]) -> list[Floats]:
-        """Return unit vectors; one of zeros is unlike all others."""
+        """Return unit vectors, or a zero vector, whose cosine with any vector is 0."""
 
 
 class SentenceSimilarity(TextSimilarity):
-    """The changed sentence is similar enough to its reference, as a sentence encoder sees it.
+    """The changed sentence must be similar to its reference by a sentence encoder.
 
     Args:
         model: folder of a saved encoder, with its weights in `model.safetensors`, or a hub name
@@ -150,16 +151,18 @@ class SentenceSimilarity(TextSimilarity):
         window: see `TextSimilarity`.
         short: see `TextSimilarity`.
         view: see `TextSimilarity`.
-        batch_texts: texts of one forward pass.
-        precision: number format of the encoder; float64 makes similarities independent of batching
-            to the last digits, the others up to rounding.
+        batch_texts: texts per forward pass.
+        precision: number format of the encoder; batches change float64 similarities in the last
+            digits only, others by rounding errors.
         device: `auto` takes a GPU if there is one.
-        download: whether a name that is not in the local cache may be fetched.
+        download: whether to download a model that is not in the local cache.
 
     Raises:
         InputError: before the first sentence is attacked: the library, the model or the device is
             missing.
     """
+
+    loads = ("_encoder",)
 
     def __init__(
         self,
@@ -191,10 +194,6 @@ class SentenceSimilarity(TextSimilarity):
         self.device = device
         self.download = download
 
-    def prepare(self, victim: Victim) -> None:
-        """Load the encoder: a missing one ends an attack before the victim is asked anything."""
-        _ = self._encoder
-
     def _embed(self, texts: list[str]) -> list[Floats]:
         vectors = self._encoder.encode(
             texts, batch_size=self.batch_texts, convert_to_numpy=True, show_progress_bar=False
@@ -210,7 +209,7 @@ class SentenceSimilarity(TextSimilarity):
         device = chosen_device("device", self.device)
         refuse_own_modules(self.model, self.download, "sentence encoder")
         try:
-            # Loading may draw initial weights; the caller's random state is not ours to advance.
+            # Loading may draw initial weights, which must not advance the global random state.
             with quiet(), torch.random.fork_rng(devices=[]):
                 encoder = library.SentenceTransformer(
                     str(path) if path.is_dir() else self.model,
@@ -222,9 +221,7 @@ class SentenceSimilarity(TextSimilarity):
                 )
             return encoder.to(getattr(torch, self.precision)).eval()
         except Exception as error:  # the library raises many types for a missing or bad model
-            what = (
-                "in this folder" if path.is_dir() else f"{self.model!r}, which is no folder here,"
-            )
+            what = "in this folder" if path.is_dir() else f"{self.model!r} (not a folder)"
             raise InputError(
                 f"the sentence encoder {what} cannot be loaded ({reason(error)})",
                 path=path if path.is_dir() else None,
@@ -236,9 +233,9 @@ class SentenceSimilarity(TextSimilarity):
 
 
 class VectorSimilarity(TextSimilarity):
-    """The changed sentence is similar enough to its reference, by the means of their word vectors.
+    """The changed sentence must be similar to its reference by the mean of their word vectors.
 
-    Words are looked up lower-cased; those without a vector, or with one of zeros, are left out.
+    Words are looked up lower-cased; words without a vector, or with a zero vector, are left out.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
@@ -251,8 +248,10 @@ class VectorSimilarity(TextSimilarity):
         limit: reads the first N words of the file; None reads all.
 
     Raises:
-        InputError: when first used: the file is malformed.
+        InputError: before the first sentence is attacked: the file is malformed.
     """
+
+    loads = ("_table",)
 
     def __init__(
         self,
@@ -279,12 +278,12 @@ class VectorSimilarity(TextSimilarity):
 
     def _embed(self, texts: list[str]) -> list[Floats]:
         row_of, table = self._table
-        found = []
+        vectors = []
         for text in texts:
             rows = [row for word in text.lower().split() if (row := row_of.get(word)) is not None]
             mean = table[rows].mean(axis=0) if rows else np.zeros(table.shape[1])
-            found.append(mean / (np.linalg.norm(mean) or 1.0))
-        return found
+            vectors.append(mean / (np.linalg.norm(mean) or 1.0))
+        return vectors
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], Floats]:

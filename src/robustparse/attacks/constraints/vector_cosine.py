@@ -1,4 +1,4 @@
-"""Candidates must be near the word they replace in an embedding space."""
+"""Candidates must be near the word that they replace in an embedding space."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,27 +11,29 @@ from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
-from robustparse.types import Floats, Indices
+from robustparse.types import Floats, Indices, Mask
 from robustparse.vectors import read_lowered
 
 
 class WordVectorCosine(Constraint):
-    """The cosine of the candidate's and the word's vectors reaches a minimum.
+    """The cosine of the candidate's and the word's vectors must reach a minimum.
 
-    Compares with the *original* word, whatever has replaced it by then. Words are looked up
-    lower-cased; of several forms in the file the first counts.
+    Compares with the *original* word. Words are looked up lower-cased; if the file has several
+    forms of a word, the first one is used.
 
     Args:
         vectors: a text file of word vectors (`vectors.read_vectors`).
         minimum: in [-1, 1] (0.7, Wang et al. 2021 and Jin et al. 2020; the latter's code uses 0.5,
             Yoo et al. 2020 use 0.9).
-        unknown: what becomes of a candidate if it or the word has no vector, or one of zeros:
-            `reject` (Wang et al. 2021) or `accept` (Jin et al. 2020).
+        unknown: what to do if the candidate or the word has no vector, or a zero vector: `reject`
+            (Wang et al. 2021) or `accept` (Jin et al. 2020).
         limit: reads the first N words of the file; None reads all.
 
     Raises:
         InputError: when first used: the file is malformed.
     """
+
+    loads = ("_table",)
 
     def __init__(
         self,
@@ -56,13 +58,16 @@ class WordVectorCosine(Constraint):
         counts = [len(words) for words in candidates]
         originals = np.repeat(self._rows([slot.word for slot in slots]), counts)
         others = self._rows([word for words in candidates for word in words])
-        cosines = self._between(originals, others)
-        near = cosines >= self.minimum - 1e-9  # rounding must not part a word from its like
-        accepted = np.where(np.isnan(cosines), self.unknown == "accept", near)
+        accepted = self.near(self._between(originals, others))
         return np.split(accepted, np.cumsum(counts)[:-1])
 
+    def near(self, cosines: Floats) -> Mask:
+        """Tell which cosines reach the minimum; NaN, without a vector, is as `unknown` says."""
+        near = cosines >= self.minimum - 1e-9  # tolerate rounding errors, also at a minimum of 1
+        return np.where(np.isnan(cosines), self.unknown == "accept", near)
+
     def cosines(self, words: Sequence[str], others: Sequence[str]) -> Floats:
-        """Compute the cosine of each word and its other, `(words,)`; NaN without a vector."""
+        """Compute the cosines of pairs of words, `(words,)`; NaN if a word has no vector."""
         return self._between(self._rows(words), self._rows(others))
 
     def _between(self, rows: Indices, others: Indices) -> Floats:

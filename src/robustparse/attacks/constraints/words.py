@@ -1,4 +1,4 @@
-"""Constraints on single words: their form, length, position, and part in the gold answer."""
+"""Constraints on single words: their form, length, position, and role in the gold answer."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -23,16 +23,18 @@ class StopWords(Constraint):
 
     Args:
         path: a text file with one word per line; None takes the list of `source`.
-        fold: whether casing does not count (TextAttack compares words as they are: false, and so
-            does the released code of Jin et al. 2020).
-        source: `nltk`, NLTK's English list, or `textfooler`, the 266 words of Jin et al. 2020's
-            released code. It lacks 22 of NLTK's, among them "have" and "very", and has 109 others,
-            among them "although" and "hundred".
+        fold: whether to ignore case (TextAttack and the released code of Jin et al. 2020 do not:
+            false).
+        source: `nltk`, NLTK's English list, or `textfooler`, the 266 words of the released code of
+            Jin et al. 2020. It lacks 22 of NLTK's words, such as "have" and "very", and has 109
+            others, such as "although" and "hundred".
 
     Raises:
-        InputError: both a path and TextFooler's list are wanted; the file cannot be read; NLTK's
+        InputError: both a path and TextFooler's list are given; the file cannot be read; NLTK's
             list is missing (when first used).
     """
+
+    loads = ("_words",)
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class StopWords(Constraint):
         check_choice("stop words: source", source, ("nltk", "textfooler"))
         if path is not None and source != "nltk":
             raise InputError(
-                f"is {source}, and path is {path}",
+                f"got {source} together with the path {path}",
                 key="stop words: source",
                 remedy="leave out one of them",
             )
@@ -74,8 +76,8 @@ class StopWords(Constraint):
 class Slots(Constraint):
     """Words that are tokens of the gold logical form may not be changed.
 
-    These are above all slots, the names that stand for entities, as ``c0`` for a city: without them
-    nobody could tell the form (Huang et al. 2021).
+    These are mainly slots, the placeholders for entities, such as ``c0`` for a city, without which
+    the form cannot be inferred (Huang et al. 2021).
     """
 
     of_read_words = True
@@ -89,15 +91,15 @@ class Slots(Constraint):
 class ForbiddenRelations(Constraint):
     """Words attached by one of these relations in the gold tree may not be changed.
 
-    Zheng et al. 2020 convert their treebank with the copula as head (footnote 4), so that another
-    verb in its place keeps the tree. In Universal Dependencies a copula or an auxiliary depends on
-    the predicate: with "serves" in the place of "is" the gold tree is no longer right, and a parser
-    that sees this would count as wrong.
+    Zheng et al. 2020 convert their treebank with the copula as head (footnote 4), so that replacing
+    it by another verb keeps the tree. In Universal Dependencies, copulas and auxiliaries depend on
+    the predicate. If "serves" replaces "is", the gold tree is no longer right, and a parser that
+    recognises this would count as wrong.
 
     Args:
-        relations: dependency labels, with their subtypes (`aux` stands for `aux:pass` too); by
-            default `cop` and `aux`. The released code of Zheng et al. 2020 forbids `punct` where it
-            does not go by tags (phrases, characters).
+        relations: dependency labels, including their subtypes (`aux` covers `aux:pass`); by default
+            `cop` and `aux`. The released code of Zheng et al. 2020 forbids `punct` in the attacks
+            that do not use tags (phrases, characters).
     """
 
     def __init__(self, relations: list[str] | None = None) -> None:
@@ -109,7 +111,7 @@ class ForbiddenRelations(Constraint):
         for example in examples:
             if not isinstance(example.gold, DependencyTree):
                 raise InputError(
-                    f"the gold answer of sentence {example.id + 1} is no dependency tree",
+                    f"the gold answer of sentence {example.id + 1} is not a dependency tree",
                     key="forbidden relations",
                     remedy="leave the constraint out",
                 )
@@ -129,10 +131,10 @@ class ForbiddenRelations(Constraint):
 
 
 class MinimumLength(Constraint):
-    """Shorter words may not be changed.
+    """Words with fewer characters may not be changed.
 
     Args:
-        characters: the fewest a word must have.
+        characters: minimum number of characters.
     """
 
     def __init__(self, characters: int) -> None:
@@ -150,7 +152,7 @@ class ProtectedPositions(Constraint):
 
     Args:
         positions: counted from 0, or from the end if negative (-1 is the last word). Positions
-            that a sentence does not have protect nothing in it.
+            outside a sentence are ignored.
     """
 
     def __init__(self, positions: list[int]) -> None:
@@ -167,12 +169,11 @@ class ProtectedSpans(Constraint):
     """Words of these spans may not be changed.
 
     Args:
-        spans: of each sentence, by its number in the file (from 0, as `id` in `examples.jsonl`):
-            its first and last word, from 0: `{3: [[0, 2], [7, 7]]}`. Sentences that are not named
-            have none.
+        spans: sentence id (from 0, as in `examples.jsonl`) -> spans, each as its first and last
+            word, from 0: `{3: [[0, 2], [7, 7]]}`.
 
     Raises:
-        InputError: a span is not its first and last word.
+        InputError: a span is not a pair of a first and a last word.
     """
 
     def __init__(self, spans: dict[int, list[list[int]]]) -> None:
@@ -181,7 +182,7 @@ class ProtectedSpans(Constraint):
             for span in listed:
                 if len(span) != 2 or not 0 <= span[0] <= span[1]:
                     raise InputError(
-                        f"sentence {id_} has {list(span)}",
+                        f"got {list(span)} for sentence {id_}",
                         key="protected spans",
                         expected="[first, last] with 0 <= first <= last",
                     )
@@ -192,8 +193,8 @@ class ProtectedSpans(Constraint):
         for first, last in self.spans.get(example.id, ()):
             if last >= len(mask):
                 raise InputError(
-                    f"sentence {example.id} has {len(mask)} words, its span [{first}, {last}] "
-                    "ends beyond them",
+                    f"sentence {example.id} has {len(mask)} words, but its span is "
+                    f"[{first}, {last}]",
                     key="protected spans",
                     remedy="count words from 0",
                 )
@@ -202,13 +203,13 @@ class ProtectedSpans(Constraint):
 
 
 class SeenInTraining(Constraint):
-    """Candidates must be known from training, as they are or lower-cased.
+    """Candidates must occur in the training data, as written or lower-cased.
 
-    The setting `400k(T)` of Wang et al. 2021, Table 7, against substitutes out of training.
+    The setting `400k(T)` of Wang et al. 2021, Table 7.
 
     Args:
-        path: a text file with the training words, one a line; None takes the victim's, which are
-            lower-cased and seen at least twice.
+        path: a text file with the training words, one per line; None takes the victim's training
+            words (lower-cased, seen at least twice).
 
     Raises:
         InputError: the file cannot be read.
@@ -230,5 +231,5 @@ class SeenInTraining(Constraint):
 
 
 def _universal(label: str) -> set[str]:
-    """Return a label, and what it is a subtype of."""
+    """Return a label and the universal relation of which it is a subtype."""
     return {label, label.partition(":")[0]}

@@ -1,4 +1,4 @@
-"""Takes the gradients that white-box searches ask for, those of many sentences in one pass."""
+"""Computes the gradients that white-box searches request, for many sentences in one pass."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.engine.texts import texts_of
+from robustparse.attacks.engine.victim_input import texts_of
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Gradient
-from robustparse.attacks.search.white_box.gradients import (
+from robustparse.attacks.search.gradients import (
     CharacterGradients,
     Embeddings,
     WordGradients,
 )
+from robustparse.attacks.search.requests import Gradient
 from robustparse.attacks.victim import (
     CharacterVictim,
     DifferentiableVictim,
@@ -29,10 +29,10 @@ class GradientPasses:
     """Answers requests for gradients.
 
     Args:
-        victim: the model attacked.
-        capacity: texts of a pass, by words of the longest.
+        victim: the model under attack.
+        capacity: maps the length of the longest text to the number of texts per pass.
         wants_gold: see `Goal.wants_gold`.
-        statistics: where the victim's seconds are added up.
+        statistics: adds up the victim's time.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class GradientPasses:
         """Answer one request for each problem.
 
         Raises:
-            InputError: the victim gives no gradients, or not those asked for.
+            InputError: the victim has no gradients, or not the requested ones.
         """
         victim = self._victim
         if not isinstance(victim, DifferentiableVictim):
             raise InputError(
-                f"the search asks for gradients and {type(victim).__name__} gives none",
+                f"the search needs gradients, which {type(victim).__name__} does not have",
                 key="attack",
                 remedy="choose a black-box search or another victim",
             )
@@ -66,7 +66,7 @@ class GradientPasses:
         for row in sorted(range(len(requests)), key=lambda row: -len(problems[row])):
             request = requests[row]
             kinds[request.loss, request.characters, request.measured].append(row)
-        found: dict[int, WordGradients] = {}
+        by_row: dict[int, WordGradients] = {}
         self._embeddings = self._embeddings or Embeddings(victim.vectors)
         for rows in kinds.values():
             while rows:
@@ -75,8 +75,8 @@ class GradientPasses:
                 asked = [(problems[row], requests[row]) for row in batch]
                 with self._statistics.in_victim():
                     answers = _gradients(victim, asked, self._embeddings, self._wants_gold)
-                found.update(zip(batch, answers, strict=True))
-        return [found[row] for row in range(len(requests))]
+                by_row.update(zip(batch, answers, strict=True))
+        return [by_row[row] for row in range(len(requests))]
 
 
 def _gradients(
@@ -85,7 +85,7 @@ def _gradients(
     embeddings: Embeddings,
     wants_gold: bool,
 ) -> list[WordGradients]:
-    """Make one pass over requests of one kind."""
+    """Answer requests of one kind in one pass."""
     states = [(problem, request.state[None]) for problem, request in asked]
     texts = texts_of(states, victim.unknown)
     gold = [problem.gold for problem, _ in asked]
@@ -99,24 +99,25 @@ def _gradients(
     losses = _losses(victim, *arguments) if request.measured else np.full(len(asked), np.nan)
     if wants_gold:
         at_words, losses = -at_words, -losses
-    plain = [
+    fields = [
         (at_words[row, :size], vectors[row, :size], norms[row, :size], embeddings)
         for row, size in enumerate(texts.lengths.tolist())
     ]
     values = losses.tolist()
     if not request.characters:
-        return [WordGradients(*one, loss=loss) for one, loss in zip(plain, values, strict=True)]
+        return [WordGradients(*word, loss=loss) for word, loss in zip(fields, values, strict=True)]
     if not isinstance(victim, CharacterVictim):
         raise InputError(
-            f"the search asks for gradients of characters and {type(victim).__name__} gives none",
+            "the search needs gradients at characters, which "
+            f"{type(victim).__name__} does not have",
             key="attack",
             remedy="choose another search or another victim",
         )
     spell = victim.character_vectors
     characters, spelled = victim.character_gradient(texts.words, at_words)
     return [
-        CharacterGradients(*one, some[: len(one[0])], vectors[: len(one[0])], spell, loss=loss)
-        for one, some, vectors, loss in zip(plain, characters, spelled, values, strict=True)
+        CharacterGradients(*word, at[: len(word[0])], vectors[: len(word[0])], spell, loss=loss)
+        for word, at, vectors, loss in zip(fields, characters, spelled, values, strict=True)
     ]
 
 
@@ -124,11 +125,11 @@ def _losses(victim: DifferentiableVictim, *arguments: Any) -> Floats:
     """Return the losses of texts.
 
     Raises:
-        InputError: the victim does not tell them.
+        InputError: the victim does not return losses.
     """
     if not isinstance(victim, MeasuredVictim):
         raise InputError(
-            f"the search asks for losses and {type(victim).__name__} tells none",
+            f"the search needs losses, which {type(victim).__name__} does not return",
             key="attack",
             remedy="set `keep: all` of the search, or choose another victim",
         )

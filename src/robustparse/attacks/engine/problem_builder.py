@@ -1,9 +1,10 @@
-"""From examples to problems, in bulk: candidates and constraints see all sentences at once."""
+"""Builds problems from examples; candidate models and constraints see many sentences at once."""
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, compress
 from typing import Any, NamedTuple
 
@@ -12,16 +13,17 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.union import Union, cased, unite
+from robustparse.attacks.component import Component
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.constraints.tagging.tags import never_attacked
-from robustparse.attacks.engine.funnel import CandidateFunnel
+from robustparse.attacks.engine.candidate_counts import CandidateCounter
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.victim import ReadingVictim, Victim
 from robustparse.data.reading import Reading
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_all
 from robustparse.metrics import counted_words
 from robustparse.types import Example, Floats, Ids, Indices, Mask
 
@@ -29,7 +31,7 @@ _Masks = list[Mask]
 
 
 class _Asked(NamedTuple):
-    """A position for whose word candidates are made, among the words that the victim reads."""
+    """A word to replace, by its position among the words that the victim reads."""
 
     reading: Reading
     position: int
@@ -39,17 +41,17 @@ class ProblemBuilder:
     """Builds the problems of many examples.
 
     Args:
-        victim: whose rows and ids the problems hold.
-        candidates: proposes words.
+        victim: the model under attack; problems hold its rows and ids.
+        candidates: proposes substitutes.
         constraints: which words may be changed and which candidates are accepted, in order.
         goal: says which words count and what predictions are compared with.
-        seed: of the candidates drawn.
-        statistics: where the seconds of models are added up.
+        seed: the seed of random candidates.
+        statistics: adds up the time of models.
 
     Attributes:
-        funnel: counts candidates.
-        free: whether no model makes candidates or judges them one by one.
-        constrained: whether any constraint judges changed sentences.
+        candidate_counts: counts candidates.
+        free: whether neither candidates nor word constraints need a model.
+        constrained: whether there are sentence constraints.
     """
 
     def __init__(
@@ -65,30 +67,33 @@ class ProblemBuilder:
         self._reading = _word_for_word
         if isinstance(victim, ReadingVictim):
             self._reading = victim.reading
-        for constraint in constraints:
-            constraint.prepare(victim)
+        members = candidates.generators if isinstance(candidates, Union) else [candidates]
+        prepared: list[Component] = [*members, *constraints]
+        check_all(partial(component.prepare, victim) for component in prepared)
         self.seed, self.statistics = seed, statistics
         bound = candidates.for_victim(victim)
         self._united = isinstance(bound, Union)
         self._generators = bound.generators if isinstance(bound, Union) else [bound]
-        # The others let every candidate pass: they say which words may be changed.
-        self._on_words = [one for one in constraints if _looks_at_candidates(one)]
-        self._on_sentences = [one for one in constraints if isinstance(one, SentenceConstraint)]
-        self.funnel = CandidateFunnel(self._generators, self._on_words, self._on_sentences)
-        parts: list[CandidateGenerator | Constraint] = [*self._generators, *self._on_words]
-        self.free = not any(part.is_model for part in parts)
+        # Other constraints accept every candidate: they only say which words may be changed.
+        self._on_words = [c for c in constraints if type(c).accept is not Constraint.accept]
+        self._on_sentences = [c for c in constraints if isinstance(c, SentenceConstraint)]
+        self.candidate_counts = CandidateCounter(
+            self._generators, self._on_words, self._on_sentences
+        )
+        components: list[Component] = [*self._generators, *self._on_words]
+        self.free = not any(component.is_model for component in components)
         self.constrained = bool(self._on_sentences)
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
-        """Build the problems of the examples, in their order, without candidates as yet."""
+        """Build the problems of the examples, in order, still without candidates."""
         victim = self.victim
         lengths = [len(example.sentence) for example in examples]
         ends = np.cumsum(lengths).tolist()
         originals = _rows(victim, list(chain.from_iterable(e.sentence.words for e in examples)))
-        marks = victim.intern_marks([mark for each in examples for mark in each.sentence.marks])
+        marks = victim.intern_marks([mark for e in examples for mark in e.sentence.marks])
         golds = self.goal.gold(examples, victim)
         readings = [self._reading(example) for example in examples]
-        once = any(one.once for one in self._on_sentences)
+        once = any(constraint.once for constraint in self._on_sentences)
         return [
             Problem(
                 example=example,
@@ -103,7 +108,7 @@ class ProblemBuilder:
                 counted=counted_words(example.sentence, self.goal.punctuation),
                 once=once,
                 most_edits=min(
-                    (one.most_edits(len(reading.sentence)) for one in self._on_sentences),
+                    (each.most_edits(len(reading.sentence)) for each in self._on_sentences),
                     default=length,
                 ),
             )
@@ -113,107 +118,140 @@ class ProblemBuilder:
         ]
 
     def _eligible(self, example: Example, reading: Reading) -> Mask:
-        """Tell which words that the victim reads may be changed, `(words,)`."""
+        """Tell which of the words that the victim reads may be changed, `(words,)`."""
         text = example if reading.plain else replace(example, sentence=reading.sentence)
         allowed = ~never_attacked(text)
         for constraint in self._constraints:
             if not constraint.of_read_words:
-                allowed = allowed & constraint.attackable(text)
-        allowed = allowed[reading.places] & reading.free
+                mask = constraint.attackable(text)
+                allowed = allowed & _mask(constraint, "attackable", mask, len(allowed))
+        allowed = allowed[reading.positions] & reading.free
         for constraint in self._constraints:
             if constraint.of_read_words:
-                allowed = allowed & constraint.attackable(example)
+                mask = constraint.attackable(example)
+                allowed = allowed & _mask(constraint, "attackable", mask, len(allowed))
         return allowed
 
     def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
-        """Give each problem candidates at more positions, rising, where it has none yet."""
+        """Add candidates to each problem at rising positions that have none yet."""
         slots, asked = [], []
-        for problem, some in zip(problems, positions, strict=True):
-            places = problem.reading.places[some].tolist()
-            slots += [Slot(problem.id, problem.sentence, place) for place in places]
-            asked += [_Asked(problem.reading, position) for position in some.tolist()]
+        for problem, new in zip(problems, positions, strict=True):
+            in_text = problem.reading.positions[new].tolist()
+            slots += [Slot(problem.id, problem.sentence, position) for position in in_text]
+            asked += [_Asked(problem.reading, position) for position in new.tolist()]
         words = self._accepted(slots, asked)
         rows = _rows(self.victim, list(chain.from_iterable(_read(asked, words))))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
         _check_sizes(slots, added)
         extended, slot, row = [], 0, 0
-        for problem, some in zip(problems, positions, strict=True):
-            mine = slice(slot, slot + len(some))
-            end = row + int(added[mine].sum())
-            extended.append(_extended(problem, some, words[mine], added[mine], rows[row:end]))
-            slot, row = mine.stop, end
+        for problem, new in zip(problems, positions, strict=True):
+            chunk = slice(slot, slot + len(new))
+            end = row + int(added[chunk].sum())
+            extended.append(_extended(problem, new, words[chunk], added[chunk], rows[row:end]))
+            slot, row = chunk.stop, end
         return extended
 
     def _accepted(self, slots: Sequence[Slot], asked: Sequence[_Asked]) -> list[list[str]]:
-        """Make each slot's candidates that pass all constraints, in the generator's order.
+        """Return each slot's candidates that pass all word constraints, in the generator's order.
 
-        Of several that the victim reads alike, the first one that passes.
+        If the victim reads several candidates as the same word, the first one that passes is kept.
         """
         proposals = []
         for generator in self._generators:
             with self._timed(generator):
                 proposed = generator.propose(slots, self.seed)
-            fitted = zip(asked, cased(generator, slots, proposed), strict=True)
-            proposals.append([one.reading.candidates(one.position, some) for one, some in fitted])
+            pairs = zip(asked, cased(generator, slots, proposed), strict=True)
+            proposals.append([word.reading.candidates(word.position, new) for word, new in pairs])
         words = unite(proposals) if self._united else proposals[0]
         if not self._on_words:
-            everything = [np.ones(len(some), dtype=np.bool_) for some in words]
+            everything = [np.ones(len(candidates), dtype=np.bool_) for candidates in words]
             words = _kept(words, _read_once(asked, words, everything))
-        self.funnel.proposed(slots, words, proposals)
+        self.candidate_counts.proposed(slots, words, proposals)
         for constraint in self._on_words:
             judged = _read(asked, words) if constraint.of_read_words else words
             with self._timed(constraint):
                 masks = constraint.accept(slots, judged, self.victim)
+            masks = _checked(constraint, masks, words)
             if constraint is self._on_words[-1]:
                 masks = _read_once(asked, words, masks)
             words = _kept(words, masks)
-            self.funnel.kept(masks)
-        self.funnel.accepted(words)
+            self.candidate_counts.kept(masks)
+        self.candidate_counts.accepted(words)
         return words
 
     def admits(self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]) -> list[Mask]:
-        """Judge the edits of each problem: which pass all constraints on sentences, `(edits,)`.
+        """Tell which edits of each problem pass all sentence constraints, `(edits,)` each.
 
-        Each constraint judges the survivors of the one before, if there are any.
+        Each constraint judges only the edits that passed the previous one.
         """
         all_edits = list(chain.from_iterable(edits))
         passed = np.zeros((len(self._on_sentences), len(all_edits)), dtype=np.bool_)
         left = np.arange(len(all_edits))
-        for row, one in enumerate(self._on_sentences):
+        for row, constraint in enumerate(self._on_sentences):
             if not left.size:
                 break
-            with self._timed(one):
-                left = left[one.admits([all_edits[index] for index in left.tolist()])]
+            with self._timed(constraint):
+                admitted = constraint.admits([all_edits[index] for index in left.tolist()])
+            left = left[_mask(constraint, "admits", admitted, len(left))]
             passed[row, left] = True
-        parts = _split(passed, edits)
-        for problem, some, part in zip(problems, edits, parts, strict=True):
-            self.funnel.judged(problem.id, some, part)
-        return [part[-1] for part in parts]
+        by_problem = _split(passed, edits)
+        for problem, its_edits, verdicts in zip(problems, edits, by_problem, strict=True):
+            self.candidate_counts.judged(problem.id, its_edits, verdicts)
+        return [verdicts[-1] for verdicts in by_problem]
 
-    def similarities(self, edits: Sequence[Sequence[Edit]]) -> Sequence[Floats | None]:
-        """Ask the first constraint that measures similarity, `(edits,)` each; None if none does."""
+    def similarities(
+        self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]
+    ) -> Sequence[Floats | None]:
+        """Measure the edits of each problem by the first constraint that measures similarity.
+
+        Returns:
+            `(edits,)` each; None if no constraint measures similarity.
+        """
         all_edits = list(chain.from_iterable(edits))
-        for one in self._on_sentences:
-            with self._timed(one):
-                found = one.similarities(all_edits)
-            if found is not None:
-                return _split(found, edits)
-        return [None] * len(edits)
+        for constraint in self._on_sentences:
+            with self._timed(constraint):
+                similarities = constraint.similarities(all_edits)
+            if similarities is not None:
+                return _split(similarities, edits)
+        return [None] * len(problems)
 
     @contextmanager
-    def _timed(self, part: CandidateGenerator | Constraint) -> Iterator[None]:
-        """Add the seconds of a part to the statistics if it is a model; name it where it fails."""
+    def _timed(self, component: Component) -> Iterator[None]:
+        """Add a model's time to the statistics; name the component if it fails."""
         begin = time.perf_counter()
         try:
             yield
         except InputError:
             raise
         except Exception as error:
-            found = f"{type(error).__name__}: {error}"
-            raise RuntimeError(f"{type(part).__name__} failed ({found})") from error
-        if part.is_model:
+            message = f"{type(component).__name__} failed ({type(error).__name__}: {error})"
+            raise RuntimeError(message) from error
+        if component.is_model:
             seconds = time.perf_counter() - begin
-            self.statistics.model_seconds[type(part).__name__] += seconds
+            self.statistics.model_seconds[type(component).__name__] += seconds
+
+
+def _checked(
+    constraint: Constraint, masks: Sequence[Mask], words: Sequence[Sequence[str]]
+) -> _Masks:
+    """Check that a constraint accepts or rejects each candidate of each slot."""
+    listed = isinstance(masks, Sequence | np.ndarray)
+    if not listed or len(masks) != len(words):
+        problem = f"returns {repr(masks)[:60]} for {len(words)} slots"
+        key = f"{type(constraint).__name__}.accept"
+        raise InputError(problem, key=key, expected="a list with a mask for each slot")
+    pairs = zip(masks, words, strict=True)
+    return [_mask(constraint, "accept", mask, len(candidates)) for mask, candidates in pairs]
+
+
+def _mask(constraint: Constraint, method: str, values: Mask, size: int) -> Mask:
+    """Check an answer of a constraint; whole numbers would count as positions in a mask."""
+    mask = np.asarray(values)
+    if mask.shape != (size,) or (mask.dtype.kind != "b" and size):
+        problem = f"returns {repr(values)[:60]} for {size} items"
+        key = f"{type(constraint).__name__}.{method}"
+        raise InputError(problem, key=key, expected=f"{size} booleans, one for each item")
+    return mask.astype(np.bool_, copy=False)
 
 
 def _word_for_word(example: Example) -> Reading:
@@ -221,44 +259,41 @@ def _word_for_word(example: Example) -> Reading:
 
 
 def _read(asked: Sequence[_Asked], words: Sequence[list[str]]) -> list[list[str]]:
-    """Return what the victim reads of the candidates of each position."""
+    """Return the words that the victim reads for the candidates of each position."""
     return [
-        some if one.reading.plain else [*map(one.reading.read, some)]
-        for one, some in zip(asked, words, strict=True)
+        candidates if word.reading.plain else [*map(word.reading.read, candidates)]
+        for word, candidates in zip(asked, words, strict=True)
     ]
 
 
 def _read_once(asked: Sequence[_Asked], words: Sequence[list[str]], masks: _Masks) -> _Masks:
-    """Take all but the first out of the masks of candidates that the victim reads alike."""
-    found = []
-    for one, some, mask in zip(asked, words, masks, strict=True):
-        if not one.reading.plain:
-            rows = {one.reading.read(some[row]): row for row in np.flatnonzero(mask)[::-1].tolist()}
-            mask = np.isin(np.arange(len(some)), [*rows.values()])
-        found.append(mask)
-    return found
+    """Keep only the first of several candidates that the victim reads as the same word."""
+    reduced = []
+    for word, candidates, mask in zip(asked, words, masks, strict=True):
+        if not word.reading.plain:
+            kept = np.flatnonzero(mask)[::-1].tolist()
+            rows = {word.reading.read(candidates[row]): row for row in kept}
+            mask = np.isin(np.arange(len(candidates)), [*rows.values()])
+        reduced.append(mask)
+    return reduced
 
 
 def _kept(words: Sequence[list[str]], masks: _Masks) -> list[list[str]]:
     return [
-        some if mask.all() else list(compress(some, mask.tolist()))
-        for some, mask in zip(words, masks, strict=True)
+        candidates if mask.all() else list(compress(candidates, mask.tolist()))
+        for candidates, mask in zip(words, masks, strict=True)
     ]
 
 
-def _looks_at_candidates(constraint: Constraint) -> bool:
-    return type(constraint).accept is not Constraint.accept
-
-
 def _rows(victim: Victim, words: Sequence[str]) -> Ids:
-    """Rows of the words, `(len(words),)`; each distinct word is interned once."""
+    """Return the victim's rows of words, `(len(words),)`; each distinct word is interned once."""
     distinct = list(dict.fromkeys(words))
     row = dict(zip(distinct, victim.intern(distinct).tolist(), strict=True))
     return np.fromiter(map(row.__getitem__, words), dtype=np.int32, count=len(words))
 
 
 def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
-    """See that a state can tell the candidates of each slot apart, `(slots,)` many."""
+    """Check that the number of candidates of each slot fits into a state."""
     most = np.iinfo(np.int16).max
     if added.max(initial=0) > most:
         slot = slots[int(added.argmax())]
@@ -266,28 +301,27 @@ def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
             f"{added.max()} candidates for one word of sentence {slot.id + 1}",
             key="attack",
             expected=f"at most {most}",
-            remedy="draw some with the generator's option sample",
+            remedy="limit them with the generator's option `sample`",
         )
 
 
 def _extended(
     problem: Problem, positions: Indices, words: Sequence[Sequence[str]], added: Indices, rows: Ids
 ) -> Problem:
-    """Put candidates at rising positions of a problem, `added` many at each and in these `rows`."""
+    """Insert candidates at rising positions: `added[i]` words, with their rows, at position i."""
     new = np.zeros(len(problem), dtype=np.int64)
     new[positions] = added
     ptr = problem.ptr.copy()
     ptr[1:] += new.cumsum()
     joined: list[str] = []
     done = 0
-    for begin, some in zip(problem.ptr[positions].tolist(), words, strict=True):
-        joined += [*problem.words[done:begin], *some]
+    for begin, new_words in zip(problem.ptr[positions].tolist(), words, strict=True):
+        joined += [*problem.words[done:begin], *new_words]
         done = begin
-    places = np.repeat(problem.ptr[positions], added)
-    rows = np.insert(problem.rows, places, rows)
+    rows = np.insert(problem.rows, np.repeat(problem.ptr[positions], added), rows)
     return replace(problem, ptr=ptr, rows=rows, words=(*joined, *problem.words[done:]))
 
 
-def _split(values: NDArray[Any], parts: Sequence[Sequence[Edit]]) -> list[NDArray[Any]]:
-    """Divide values `(..., edits)` among the parts that the edits come from."""
-    return np.split(values, np.cumsum([len(part) for part in parts])[:-1], axis=-1)
+def _split(values: NDArray[Any], edits: Sequence[Sequence[Edit]]) -> list[NDArray[Any]]:
+    """Split values `(..., edits)` into one array per problem."""
+    return np.split(values, np.cumsum([len(of_problem) for of_problem in edits])[:-1], axis=-1)

@@ -1,6 +1,6 @@
-"""The queries of one sentence: which states were asked about, what was said of them, what is left.
+"""The queries of one sentence: the states scored so far, their verdicts, and the budget left.
 
-States are told apart by number, in the order in which they were first asked about.
+States are numbered in the order in which they were first queried.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ NOTHING = Verdict(np.zeros(0), np.zeros(0, dtype=np.bool_))
 
 
 class QueryCounter:
-    """Charges every state asked about, and remembers the verdicts on all of them.
+    """Charges every queried state and keeps the verdicts.
 
     Args:
-        budget: queries that may be charged; None is unlimited.
+        budget: maximum number of queries; None is unlimited.
 
     Attributes:
-        charged: queries so far.
+        charged: number of queries so far.
     """
 
     def __init__(self, budget: int | None) -> None:
@@ -30,20 +30,20 @@ class QueryCounter:
 
     @property
     def unique(self) -> int:
-        """Distinct states charged so far; two of them may read the same."""
+        """Number of distinct states charged so far; states with equal text count separately."""
         return len(self._numbers)
 
     @property
     def left(self) -> int | None:
-        """Queries left; None if there is no end to them."""
+        """Number of queries left; None if unlimited."""
         return None if self._budget is None else self._budget - self.charged
 
     def charge(self, states: States) -> tuple[States, Indices | None]:
-        """Count states asked about, `(n, words)`, which the budget must allow.
+        """Charge states `(n, words)`; the budget must allow all of them.
 
         Returns:
-            Those that were not asked about before, in their order, `(new, words)`: they must be
-            judged and `add`ed next. And the numbers of all, `(n,)`, or None where all are new.
+            The new states, in order, `(new, words)`; the caller must judge them and `add` the
+            verdict next. And the numbers of all states, `(n,)`, or None if all are new.
         """
         self.charged += len(states)
         if not len(states):
@@ -52,22 +52,22 @@ class QueryCounter:
         before = len(numbers)
         content, size = states.tobytes(), states[0].nbytes
         keys = [content[begin : begin + size] for begin in range(0, len(content), size)]
-        found = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+        row_of = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
         new = len(numbers) - before
         if new == len(keys):
             return states, None
         if not new:
-            return states[:0], found
-        # Numbers rise in order of first appearance: a state is new where they reach a new height.
-        heights = np.maximum.accumulate(np.concatenate([[before - 1], found]))
-        return states[heights[1:] > heights[:-1]], found
+            return states[:0], row_of
+        # Numbers rise in order of first appearance: a state is new if it reaches a new maximum.
+        highest = np.maximum.accumulate(np.concatenate([[before - 1], row_of]))
+        return states[highest[1:] > highest[:-1]], row_of
 
     def add(self, verdict: Verdict) -> None:
-        """Remember the verdict on the states that were new, in their order."""
+        """Store the verdict on the new states, in order."""
         self._verdicts.append(verdict)
 
     def verdict(self, numbers: Indices) -> Verdict:
-        """Look up the verdict on states that were judged, by their numbers, `(n,)`."""
+        """Look up the verdict on judged states by their numbers, `(n,)`."""
         if len(self._verdicts) > 1:
             self._verdicts = [Verdict.joined(self._verdicts)]
         return self._verdicts[0].rows(numbers)

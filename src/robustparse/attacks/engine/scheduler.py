@@ -1,28 +1,28 @@
-"""Run many searches at once, and answer their requests with few, full forward passes.
+"""Runs many searches at once and answers their requests with few, full forward passes.
 
-Other attack libraries are slow because they attack one sentence at a time, with a handful of texts
-per forward pass. Here several sentences wait for the victim at once, and a pass takes states of as
-many sentences of similar length as fit.
+Attack libraries that attack one sentence at a time are slow, because each forward pass has only a
+handful of texts. Here many sentences wait for the victim together, and each pass is filled with
+states of sentences of similar length.
 
-A sentence starts or continues only while less than two passes' worth of states wait. Therefore the
+A sentence starts or continues only while fewer than two passes' worth of states wait. Therefore the
 first sentences finish after a few passes even with many candidates, memory holds the states of few
-sentences, and a killed run loses no more sentences than two passes hold.
+sentences, and a killed run loses no more sentences than fit into two passes.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.admissible_states import Admit
 from robustparse.attacks.engine.gradients import GradientPasses
+from robustparse.attacks.engine.need import Service
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
-from robustparse.attacks.engine.search_run import Candidates, Measure, Predict, SearchRun
-from robustparse.attacks.engine.texts import texts_of
+from robustparse.attacks.engine.search_run import SearchRun
+from robustparse.attacks.engine.victim_input import texts_of
 from robustparse.attacks.problem import Problem
-from robustparse.attacks.search.requests import Gradient, Search
+from robustparse.attacks.search.requests import Search
 from robustparse.attacks.victim import joined
 from robustparse.types import Predictions, States
 
@@ -37,7 +37,7 @@ class _Flight:
     """A sentence whose search is running.
 
     Args:
-        run: the search of the sentence.
+        run: the attack on the sentence.
         share: the fraction of a forward pass that one text of this length takes.
 
     Attributes:
@@ -50,10 +50,10 @@ class _Flight:
         self.ask()
 
     def ask(self) -> None:
-        """Take the states that the search asks about, once its other requests are answered."""
+        """Take the states to predict, after the other services have answered the run."""
         need = self.run.need
         self.finished = need is None
-        self._states = need.states if isinstance(need, Predict) else _NO_STATES
+        self._states = _NO_STATES if need is None else need.argument
         self.left = len(self._states)
         self._predictions: list[Predictions] = []
 
@@ -62,32 +62,33 @@ class _Flight:
         begin = len(self._states) - self.left
         return self._states[begin : begin + count]
 
-    def predicted(self, part: Predictions, count: int) -> None:
-        """Take the predictions of these states."""
-        self._predictions.append(part)
+    def predicted(self, predictions: Predictions, count: int) -> None:
+        """Take the predictions for the first waiting states."""
+        self._predictions.append(predictions)
         self.left -= count
 
     def go_on(self) -> None:
-        """Pass the answer to the search, which then makes its next request or ends."""
+        """Pass all predictions to the run, which then makes its next request or ends."""
         self.run.answer(joined(self._predictions))
 
 
-_Piece = tuple[_Flight, States]
-"""Some of the states that one sentence asks about, `(n, words)`."""
+_Share = tuple[_Flight, States]
+"""The states of one sentence in a forward pass, `(n, words)`."""
 
 
 class Scheduler:
     """Runs searches against one victim.
 
-    Only the scheduler counts queries. Every requested state is charged, repeated ones too, and the
-    clean prediction is query 1. Unique queries are distinct states, even if their texts are equal.
-    The victim predicts each unique state once, and the final text once more. Gradients are free.
+    Only the scheduler's runs count queries. Every requested state is charged, repeated ones too,
+    and the clean prediction is query 1. Unique queries are distinct states, even if their texts are
+    equal. The victim predicts each unique state once, and the final text once more. Gradients are
+    not charged.
 
     Args:
-        builder: makes candidates and judges changes, for one victim and goal.
+        builder: builds problems, makes candidates and judges changes, for one victim and goal.
         search: the strategy; it makes one generator per sentence.
         budget, live, batch_words, batch_queries: see `Attack`.
-        reported: whether to make clean and closing predictions too, which reports need.
+        reported: whether to make the clean and closing predictions that reports need.
     """
 
     def __init__(
@@ -105,13 +106,20 @@ class Scheduler:
         self._budget, self._reported = budget, reported
         self._live, self._batch_words, self._batch_queries = live, batch_words, batch_queries
         self._statistics = builder.statistics
-        self._gradients = GradientPasses(
+        gradients = GradientPasses(
             builder.victim, self._capacity, builder.goal.wants_gold, self._statistics
         )
-        # Number of requests so far, and their states in forward passes.
-        self._questions, self._passes_asked = 1, _FIRST_GUESS
+        # All services but `predict`; each answers the needs of many sentences.
+        self._services: dict[Service, Callable[..., Sequence[Any]]] = {
+            "propose": builder.extend,
+            "check": builder.admits,
+            "compare": builder.similarities,
+            "gradient": gradients.answers,
+        }
+        # Number of requests so far, and their states, in forward passes.
+        self._requests, self._passes_asked = 1, _FIRST_GUESS
 
-    def run(self, problems: Iterable[Problem]) -> Iterator[SearchRun]:
+    def run(self, problems: Iterable[Problem]) -> Generator[SearchRun, None, None]:
         """Attack all problems; yield each run when it finishes."""
         rest = iter(problems)
         flights: list[_Flight] = []  # in the order in which they began
@@ -129,18 +137,18 @@ class Scheduler:
             if finished:
                 flights = [flight for flight in flights if not flight.finished]
             for run in finished:
-                run.counts = self._builder.funnel.finished(run.problem.id)
+                run.counts = self._builder.candidate_counts.finished(run.problem.id)
                 yield run
 
     def _resume(self, flights: Sequence[_Flight], room: float, least: int) -> bool:
-        """Continue answered sentences if there are at least ``least``; return whether any did.
+        """Continue answered sentences if there are at least `least`; return whether any did.
 
         As many continue as will probably fill the room.
         """
         answered = [flight for flight in flights if not flight.left] if room > _NO_ROOM else []
         if len(answered) < least:
             return False
-        likely = math.ceil(room * self._questions / self._passes_asked)
+        likely = math.ceil(room * self._requests / self._passes_asked)
         answered = answered[: max(_TOGETHER, likely)]
         for flight in answered:
             flight.go_on()
@@ -148,18 +156,18 @@ class Scheduler:
         for flight in answered:
             flight.ask()
             self._passes_asked += flight.left * flight.share
-        self._questions += len(answered)
+        self._requests += len(answered)
         return True
 
     def _begin(self, flights: list[_Flight], rest: Iterator[Problem], room: float) -> bool:
         """Start further sentences while there is room; return whether any started.
 
-        A sentence that is answered and waits to continue takes the room of one text.
+        An answered sentence that waits to continue takes the room of one text.
         """
         room -= sum(flight.share for flight in flights if not flight.left)
         if room <= _NO_ROOM:
             return False
-        # Closing predictions leave room for the clean ones of the sentences that follow.
+        # Closing predictions share passes with the clean predictions of new sentences.
         most = self._live - sum(not flight.run.closing for flight in flights)
         new: list[tuple[SearchRun, float]] = []
         while room > _NO_ROOM and len(new) < most:
@@ -174,41 +182,32 @@ class Scheduler:
         return bool(new)
 
     def _serve(self, runs: Sequence[SearchRun]) -> None:
-        """Answer all requests except for predictions, one kind at a time, until none is left."""
-        while any(self._serve_kind(runs, kind) for kind in _BEFORE_PREDICTIONS):
+        """Answer all needs but predictions, one service at a time, until none is left."""
+        while any(self._answer(runs, service) for service in self._services):
             pass
 
-    def _serve_kind(self, runs: Sequence[SearchRun], kind: type) -> bool:
-        """Answer all requests of one kind together; return whether there were any."""
-        waiting = [run for run in runs if type(run.need) is kind]
+    def _answer(self, runs: Sequence[SearchRun], service: Service) -> bool:
+        """Let one service answer all runs that wait for it; return whether there were any."""
+        waiting = [(run, run.need) for run in runs if run.need and run.need.service == service]
         if waiting:
-            for run, answer in zip(waiting, self._answers(kind, waiting), strict=True):
+            answers = self._services[service](
+                [run.problem for run, _ in waiting], [need.argument for _, need in waiting]
+            )
+            for (run, _), answer in zip(waiting, answers, strict=True):
                 run.answer(answer)
         return bool(waiting)
-
-    def _answers(self, kind: type, waiting: Sequence[SearchRun]) -> Sequence[Any]:
-        """Answer the requests of sentences, which are all of one kind."""
-        problems: list[Problem] = [run.problem for run in waiting]
-        needs: list[Any] = [run.need for run in waiting]
-        if kind is Candidates:
-            return self._builder.extend(problems, [need.positions for need in needs])
-        if kind is Admit:
-            return self._builder.admits(problems, [need.edits for need in needs])
-        if kind is Measure:
-            return self._builder.similarities([need.edits for need in needs])
-        return self._gradients.answers(problems, needs)
 
     def _capacity(self, longest: int) -> int:
         """Return how many texts of this length fit into a forward pass."""
         return min(self._batch_queries, max(1, self._batch_words // max(1, longest)))
 
-    def _next_pass(self, waiting: Sequence[_Flight]) -> list[_Piece]:
+    def _next_pass(self, waiting: Sequence[_Flight]) -> list[_Share]:
         """Fill a forward pass with states of the oldest sentence and of others of similar length.
 
-        It stops where padding would cost more than another pass.
+        It stops when padding would cost more than another pass.
         """
         oldest = waiting[0].length
-        batch: list[_Piece] = []
+        batch: list[_Share] = []
         longest = texts = words = 0
         for flight in sorted(waiting, key=lambda flight: abs(flight.length - oldest)):
             width = max(longest, flight.length)
@@ -221,7 +220,7 @@ class Scheduler:
         return batch
 
     def _predict(self, flights: Sequence[_Flight]) -> bool:
-        """Make one forward pass, and finish the sentences whose closing predictions it makes.
+        """Make one forward pass and finish the sentences whose closing predictions it contains.
 
         Returns:
             Whether any states were waiting.
@@ -230,19 +229,19 @@ class Scheduler:
         if not waiting:
             return False
         batch, victim = self._next_pass(waiting), self._builder.victim
-        texts = texts_of([(one.run.problem, states) for one, states in batch], victim.unknown)
+        texts = texts_of([(flight.run.problem, states) for flight, states in batch], victim.unknown)
         with self._statistics.in_victim():
             predictions = victim.predict(texts.words, texts.marks, texts.lengths)
         self._statistics.forwards += 1
         self._statistics.texts += len(texts.lengths)
-        at = 0
+        begin = 0
         for flight, states in batch:
-            rows = slice(at, at + len(states))
-            part = tuple([array[rows] for array in predictions])
+            rows = slice(begin, begin + len(states))
+            share = tuple([array[rows] for array in predictions])
             if self._builder.goal.per_word:
-                part = tuple(_with_columns(array, flight.run.length) for array in part)
-            flight.predicted(part, len(states))
-            at = rows.stop
+                share = tuple(_with_columns(array, flight.run.length) for array in share)
+            flight.predicted(share, len(states))
+            begin = rows.stop
             if flight.run.closing and not flight.left:
                 flight.go_on()
                 flight.ask()
@@ -250,7 +249,6 @@ class Scheduler:
 
 
 _NO_STATES = np.zeros((0, 0), dtype=np.int16)
-_BEFORE_PREDICTIONS = (Candidates, Admit, Measure, Gradient)
 
 
 def _with_columns(array: NDArray[Any], width: int) -> NDArray[Any]:

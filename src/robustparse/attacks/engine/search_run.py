@@ -1,18 +1,18 @@
-"""One sentence under attack, from its clean prediction through its search to the closing one.
+"""The attack on one sentence, from its clean prediction through its search to the closing one.
 
-`SearchRun.life` reads like the life of a sentence. Wherever only a model, a candidate generator or
-a constraint on sentences can answer, it yields a need and is sent the answer; the scheduler answers
-the needs of hundreds of sentences together.
+`SearchRun.life` is a generator. Whenever it needs the victim, candidates, a sentence constraint or
+a gradient, it yields a `Need` and receives the answer; the scheduler answers the needs of hundreds
+of sentences together.
 """
 
 from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from robustparse.attacks.constraints.sentence_constraint import Edit
-from robustparse.attacks.engine.admissible_states import AdmissibleStates, Admit
-from robustparse.attacks.engine.funnel import CandidateCounts
+from robustparse.attacks.engine.admissible_states import AdmissibleStates
+from robustparse.attacks.engine.candidate_counts import CandidateCounts
+from robustparse.attacks.engine.need import Need
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.queries import NOTHING, QueryCounter
 from robustparse.attacks.goals.goal import Verdict
@@ -23,58 +23,42 @@ from robustparse.attacks.search.requests import (
     Compare,
     Expand,
     Gradient,
+    Predict,
     Propose,
     Request,
     Score,
     Search,
 )
+from robustparse.errors import InputError
 from robustparse.randomness import stream
 from robustparse.types import Indices, Predictions, States
 
-
-class Predict(NamedTuple):
-    """Needs the victim's predictions for states `(n, words)`."""
-
-    states: States
-
-
-class Candidates(NamedTuple):
-    """Needs the problem with candidates at more positions, `(positions,)`, rising."""
-
-    positions: Indices
-
-
-class Measure(NamedTuple):
-    """Needs the similarities of edits, `float64 (edits,)`, or None where nothing measures one."""
-
-    edits: list[Edit]
-
-
-Need = Predict | Candidates | Admit | Measure | Gradient
 Waiting = Generator[Need, Any, Any]
 
-_NOWHERE = np.zeros(0, dtype=np.int64)
+_NO_ORIGINS = np.zeros(0, dtype=np.int64)
 
 
 class SearchRun:
-    """A sentence whose search is under way.
+    """The running attack on one sentence.
 
     Args:
         problem: the sentence's search space.
-        builder: of the problem; knows the goal and the constraints.
+        builder: the builder of the problem, with the goal and the constraints.
         search: the strategy.
-        budget: queries it may charge, the clean prediction included; None is unlimited.
-        reported: whether the clean and the closing prediction are wanted, whatever the search asks.
+        budget: maximum number of queries, the clean prediction included; None is unlimited.
+        reported: whether to make the clean and the closing prediction even if the search needs no
+            predictions.
 
     Attributes:
-        need: what it waits for; None once it is done.
-        closing: whether its outcome is settled.
+        need: what the run waits for; None when it is finished.
+        closing: whether the search has returned its outcome.
         clean, attacked: the predictions for the original sentence and for the outcome.
-        verdict: on the outcome.
-        skipped: whether the sentence reaches the goal as it is.
-        queries: charged so far.
-        targeted: whether the goal finds anything to attack in the sentence (`Goal.applies`).
-        counts: of the sentence's candidates, once it is done.
+        outcome: the state that the search returned.
+        verdict: the verdict on the outcome.
+        skipped: whether the unchanged sentence already reaches the goal.
+        queries: the queries so far.
+        targeted: whether the goal applies to the sentence (`Goal.applies`).
+        counts: counts of the sentence's candidates, set when the run is finished.
     """
 
     need: Need | None
@@ -105,34 +89,32 @@ class SearchRun:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The text as the search leaves it, once it is done."""
+        """The words of the outcome; available when the search is finished."""
         return self.problem.text(self.outcome)
 
     @property
-    def read(self) -> tuple[str, ...]:
-        """What the victim reads of it."""
+    def read_words(self) -> tuple[str, ...]:
+        """The words that the victim reads for the outcome."""
         return self.problem.reading.of(self.words)
 
     @property
     def success(self) -> bool:
-        """Whether a change reaches the goal, once it is done; no adversary is an unchanged one,
-        whatever rounding does to its second prediction.
-        """
+        """Whether the outcome reaches the goal; an unchanged sentence never counts as a success."""
         return not self.skipped and bool(self.outcome.any()) and bool(self.verdict.success[0])
 
     def answer(self, answer: Any) -> None:
-        """Send the answer to what it waits for; None starts it."""
+        """Pass on the answer to the current need; None starts the run."""
         try:
             self.need = self._life.send(answer)
         except StopIteration:
             self.need = None
 
     def life(self) -> Waiting:
-        """Live from the clean prediction to the closing one; yields needs, is sent answers."""
+        """Attack the sentence from the clean prediction to the closing one; yield needs."""
         start, verdict = self.problem.start(), NOTHING
         if self._reported or self._search.asks:
             self.queries.charge(start[None])
-            self.clean = yield Predict(start[None])
+            self.clean = yield Need("predict", start[None])
             verdict = self._judged(start[None], self.clean)
             self.queries.add(verdict)
             self.skipped = bool(verdict.success[0])
@@ -142,49 +124,72 @@ class SearchRun:
             known = start[None] if len(verdict.scores) else self._no_states
             clean = self._answer(known, verdict, np.zeros(1, dtype=np.int64))
             outcome = yield from self._searched(clean)
+            if self._reported:  # other searches return a certificate
+                outcome = self._checked(outcome)
         if self._builder.constrained and not self._admission.admissible(outcome):
             outcome = yield from self._admission.rebuilt(self.problem, outcome)
         self.outcome, self.closing = outcome, True
         if self._reported:
-            self.attacked = yield Predict(outcome[None])
+            self.attacked = yield Need("predict", outcome[None])
             self.verdict = self._judged(outcome[None], self.attacked)
 
     def _searched(self, clean: Answer) -> Waiting:
-        """Answer what the search asks; return the state that it settles on."""
-        asking = self._search.run(self.problem, clean, stream(self._builder.seed, self.problem.id))
+        """Run the search, answer its requests, and return its outcome."""
+        searching = self._search.run(
+            self.problem, clean, stream(self._builder.seed, self.problem.id)
+        )
+        if not isinstance(searching, Generator):
+            raise self._broken(searching, "a generator, which yields requests and returns a state")
         try:
-            request = next(asking)
+            request = next(searching)
             while True:
-                request = asking.send((yield from self._answered(request)))
+                request = searching.send((yield from self._answered(request)))
         except StopIteration as stop:
             return stop.value
 
+    def _checked(self, outcome: Any) -> State:
+        """Check that the outcome of a search is a state of the sentence."""
+        state, candidates = np.asarray(outcome), np.diff(self.problem.ptr)
+        whole = state.shape == candidates.shape and state.dtype.kind in "iu"
+        if not whole or ((state < 0) | (state > candidates)).any():
+            raise self._broken(outcome, "a state, as problem.start() or a state of an answer")
+        return state.astype(np.int16, copy=False)
+
+    def _broken(self, value: Any, expected: str) -> InputError:
+        """Return the error for something that a search yields or returns."""
+        key = f"{type(self._search).__name__}.run"
+        return InputError(f"returns {repr(value)[:60]}", key=key, expected=expected)
+
     def _answered(self, request: Request) -> Waiting:
-        """Answer one request."""
+        """Answer one request of the search."""
         if isinstance(request, Expand | Score):
             if self._builder.constrained:
                 asked = yield from self._admission.asked(self.problem, request)
             else:
                 asked = request.asked(self.problem)
             return (yield from self._scored(*asked))
-        answer = self._answer(self._no_states, NOTHING, _NOWHERE)
+        if isinstance(request, Predict):
+            return (yield from self._predicted(request.states))
+        answer = self._answer(self._no_states, NOTHING, _NO_ORIGINS)
         if isinstance(request, Check):
-            answer.places = np.arange(len(request.states))
+            answer.origins = np.arange(len(request.states))
             if self._builder.constrained:
                 checked = self._admission.checked(self.problem, request.state, request.states)
-                answer.places = yield from checked
+                answer.origins = yield from checked
         elif isinstance(request, Propose):
             yield from self._propose(request)
             answer.problem = self.problem
         elif isinstance(request, Compare):
             if edits := request.edits(self.problem):
-                answer.similarities = yield Measure(edits)
+                answer.similarities = yield Need("compare", edits)
+        elif isinstance(request, Gradient):
+            answer.gradients = yield Need("gradient", request)
         else:
-            answer.gradients = yield request
+            raise self._broken(request, "a request, as Propose, Score or Expand")
         return answer
 
     def _propose(self, request: Propose) -> Waiting:
-        """Have candidates made where there are none yet."""
+        """Get candidates for the requested positions that have none yet."""
         positions = request.positions
         if self._proposed[positions].all():
             return
@@ -192,30 +197,51 @@ class SearchRun:
             positions = np.concatenate([positions, request.soon])
         wanted = np.unique(positions[~self._proposed[positions]])
         self._proposed[positions] = True
-        self.problem = yield Candidates(wanted)
+        self.problem = yield Need("propose", wanted)
 
-    def _scored(self, states: States, places: Indices) -> Waiting:
-        """Charge states, cut to the budget; have those predicted that are new."""
+    def _scored(self, states: States, origins: Indices) -> Waiting:
+        """Cut states to the budget, charge them, and get predictions for the new ones."""
+        left = self._left()
+        states, origins = states[:left], origins[:left]
+        new, numbers = self.queries.charge(states)
+        verdict = NOTHING
+        if len(new):
+            verdict = self._judged(new, (yield Need("predict", new)))
+            self.queries.add(verdict)
+        if numbers is not None:
+            verdict = self.queries.verdict(numbers)
+        return self._answer(states, verdict, origins)
+
+    def _predicted(self, states: States) -> Waiting:
+        """Cut states to the budget, charge them, and get the victim's predictions for them."""
+        states = states[: self._left()]
+        self.queries.charged += len(states)
+        predictions: Predictions = yield Need("predict", states)
+        answer = self._answer(states, NOTHING, np.arange(len(states)))
+        answer.predictions = predictions
+        return answer
+
+    def _left(self) -> int | None:
+        """Return how many queries are left for another request."""
         left = self.queries.left
         if left == 0:
             raise RuntimeError(
                 f"{type(self._search).__name__} asked for more after its budget was spent"
             )
-        states, places = states[:left], places[:left]
-        new, numbers = self.queries.charge(states)
-        verdict = NOTHING
-        if len(new):
-            verdict = self._judged(new, (yield Predict(new)))
-            self.queries.add(verdict)
-        if numbers is not None:
-            verdict = self.queries.verdict(numbers)
-        return self._answer(states, verdict, places)
+        return left
 
     def _judged(self, states: States, predictions: Predictions) -> Verdict:
         if not self.targeted:
             return Verdict(np.zeros(len(states)), np.zeros(len(states), dtype=np.bool_))
         return self._builder.goal.judge(self.problem, self.clean, states, predictions)
 
-    def _answer(self, states: States, verdict: Verdict, places: Indices) -> Answer:
-        parts = (states, verdict.scores, verdict.success)
-        return Answer(*parts, self.problem, self.queries.left, places, rises=verdict.rises)
+    def _answer(self, states: States, verdict: Verdict, origins: Indices) -> Answer:
+        return Answer(
+            states,
+            verdict.scores,
+            verdict.success,
+            self.problem,
+            self.queries.left,
+            origins,
+            rises=verdict.rises,
+        )

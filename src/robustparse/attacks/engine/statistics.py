@@ -1,4 +1,4 @@
-"""Running totals of an attack: the victim's forward passes and texts, and where the time goes."""
+"""Running totals of an attack: forward passes, texts and time."""
 
 import time
 from collections import defaultdict
@@ -12,12 +12,12 @@ class Statistics:
     """Running totals of one attack run.
 
     Args:
-        forwards: forward passes of the victim, those for gradients left out.
-        texts: texts that it read in them: of every sentence the distinct states that were charged,
-            and the closing prediction.
-        seconds: the run's wall-clock time, without what its consumer does between two results.
-        victim_seconds: of these, spent in the victim's predictions and gradients.
-        model_seconds: of these, spent in other models (candidates, constraints), by class name.
+        forwards: forward passes of the victim, except those for gradients.
+        texts: texts predicted in them: the distinct states of each sentence, plus its closing
+            prediction.
+        seconds: wall-clock time of the run, without the consumer's time between two results.
+        victim_seconds: the share of `seconds` spent in the victim's predictions and gradients.
+        model_seconds: the share spent in other models (candidates, constraints), by class name.
     """
 
     forwards: int = 0
@@ -28,7 +28,7 @@ class Statistics:
 
     @contextmanager
     def in_victim(self) -> Iterator[None]:
-        """Add the seconds of a call of the victim."""
+        """Add the time of a call of the victim."""
         begin = time.perf_counter()
         yield
         self.victim_seconds += time.perf_counter() - begin

@@ -1,8 +1,8 @@
-"""Goals against dependency parsers, first of all a lower attachment score of the sentence.
+"""Goals against dependency parsers: the base class, and a lower attachment score of the sentence.
 
-The reproduction default is the criterion of Zheng et al. 2020 as their released code applies it:
-an attack succeeds when the parse of the changed sentence has fewer correct heads than the victim's
-own parse of the original, both against the gold tree.
+The default criterion is that of Zheng et al. 2020 as in their released code: an attack succeeds if
+the parse of the changed sentence has fewer correct heads than the victim's parse of the original,
+both compared with the gold tree.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class TreeGoal(Goal):
     per_word = True
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Return gold heads and the victim's ids of the gold labels, -1 for an unseen label."""
+        """Return gold heads and the victim's ids of the gold labels, -1 for an unknown label."""
         self.check_gold(examples, DependencyTree)
         labels = victim.name_ids([label for example in examples for label in example.gold.labels])
         golds, begin = [], 0
@@ -46,23 +46,23 @@ class TreeGoal(Goal):
 class AttachmentDrop(TreeGoal):
     """Lower the attachment score of the sentence.
 
-    The score is the fraction of the counted words whose arc is wrong; an attack succeeds when it
-    exceeds that of the clean parse.
+    The score is the fraction of counted words with a wrong arc. An attack succeeds if it exceeds
+    the score of the clean parse.
 
     Args:
-        metric: `uas` (an arc is wrong when its head is), `las` (or its label), or `mean`: scores
-            are the mean of both counts (Wang et al. 2021, equation 3), success is that of `las`.
-        success: `reported` compares all counted arcs (Zheng et al. 2020, released code, the
-            published figures). `strict` follows the paper's text and leaves out every arc connected
-            to a changed word: an arc is compared only if none of its dependent, its gold head, its
-            head in the clean parse and its head in the attacked parse was changed. The same arcs
-            are counted on both sides; the score is then that of the clean parse plus the
-            further errors among the arcs compared, which agrees with `reported` where nothing is
-            left out.
-        least: further wrong arcs that make a success.
-        punctuation: which words count: `none` excludes nothing (Universal Dependencies), `penn`
-            excludes by Penn tag (Wang et al. 2021), `upos` by universal tag, `unicode` by form
-            (Zheng et al. 2020).
+        metric: `uas` (an arc is wrong if its head is wrong), `las` (if its head or label is wrong),
+            or `mean`: the score is the mean of both fractions (Wang et al. 2021, equation 3), and
+            success is that of `las`.
+        success: `reported` compares all counted arcs (Zheng et al. 2020, released code and
+            published figures). `strict` follows the paper's text and leaves out arcs connected to a
+            changed word: an arc is compared only if its dependent, its gold head, its head in the
+            clean parse and its head in the attacked parse are all unchanged. The same arcs are
+            compared in both parses. The score is then that of the clean parse plus the additional
+            errors among the compared arcs; it equals `reported` if no arc is left out.
+        least: minimum number of additional wrong arcs for a success.
+        punctuation: which words are left out of the score: `none` leaves out none (Universal
+            Dependencies), `penn` decides by Penn tag (Wang et al. 2021), `upos` by universal tag,
+            `unicode` by form (Zheng et al. 2020).
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class AttachmentDrop(TreeGoal):
 
 
 def _wrong(problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[Any]) -> Mask:
-    """Which arcs differ from gold; heads and labels `(words,)` or `(n, words)`."""
+    """Tell which arcs differ from gold; heads and labels are `(words,)` or `(n, words)`."""
     wrong: Mask = heads != problem.gold.heads
     if metric == "las":
         wrong = wrong | (labels != problem.gold.labels)
@@ -111,8 +111,10 @@ def _wrong(problem: Problem, metric: str, heads: NDArray[Any], labels: NDArray[A
 
 
 def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: Heads) -> Mask:
-    """Arcs with no changed word at either end, in gold, clean and attacked parse, `(n, words)`."""
-    # Column 0 is ROOT, which is never changed, so that heads index the columns directly.
+    """Tell which arcs have no changed word at either end, in the gold, the clean and the attacked
+    parse, `(n, words)`.
+    """
+    # Column 0 is ROOT, which is never changed, so heads index the columns directly.
     changed = np.zeros((len(states), len(problem) + 1), dtype=np.bool_)
     changed[:, 1:] = states != 0
     touched = changed[:, 1:] | changed[:, problem.gold.heads] | changed[:, clean.heads]
@@ -120,10 +122,10 @@ def _untouched_arcs(problem: Problem, clean: Parse, states: States, heads: Heads
 
 
 def restored(clean: Predictions, states: States, predictions: Predictions) -> tuple[Heads, Ids]:
-    """Return heads and labels, `(n, words)`, by positions of the whole sentence.
+    """Return heads and labels `(n, words)` in positions of the whole sentence, deletions undone.
 
-    A deleted word keeps its arc of the clean parse, `(1, words)`, so that its deletion is judged by
-    what it does to the others.
+    A deleted word keeps its arc of the clean parse, so that a deletion is judged by its effect on
+    the other words.
     """
     heads, labels = predictions
     shortened = np.flatnonzero((states == DELETED).any(axis=1))
@@ -132,9 +134,9 @@ def restored(clean: Predictions, states: States, predictions: Predictions) -> tu
     heads, labels = heads.copy(), labels.copy()
     for row in shortened.tolist():
         kept = np.flatnonzero(states[row] != DELETED)
-        # The places of ROOT and of each word that was left, in the original sentence.
-        places = np.concatenate([[0], kept + 1]).astype(heads.dtype)
-        new_heads = places[heads[row, : len(kept)]]
+        # Positions of ROOT and of the remaining words in the original sentence.
+        positions = np.concatenate([[0], kept + 1]).astype(heads.dtype)
+        new_heads = positions[heads[row, : len(kept)]]
         new_labels = labels[row, : len(kept)].copy()
         heads[row], labels[row] = clean[0][0], clean[1][0]
         heads[row, kept], labels[row, kept] = new_heads, new_labels

@@ -1,4 +1,4 @@
-"""The base class of goals: what an attack wants of the victim's answers, judged many at a time."""
+"""The base class of goals, which judge a victim's predictions in batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ from robustparse.types import (
 class Verdict:
     """Scores `float64 (n,)`, higher is nearer the goal, and success `bool (n,)`.
 
-    Scores are probabilities or fractions of a sentence, so that sentences of all lengths compare.
-    `rises` says for each answer that succeeds how far its own score has risen since the original
-    sentence, 0 for the others, `float64 (n,)`; None from goals that do not measure it.
+    Scores are probabilities or fractions, so that sentences of different lengths are comparable.
+    `rises`, `float64 (n,)`, is 0 for predictions without success and otherwise the increase of the
+    predicted answer's own score over the original sentence; None if the goal does not measure it.
     """
 
     scores: Floats
@@ -44,7 +44,7 @@ class Verdict:
         return cls(scores, success, np.concatenate(rises) if rises else None)
 
     def rows(self, rows: Indices) -> "Verdict":
-        """Return only these rows, which may repeat."""
+        """Select rows; a row may be selected more than once."""
         rises = None if self.rises is None else self.rises[rows]
         return Verdict(self.scores[rows], self.success[rows], rises)
 
@@ -52,13 +52,13 @@ class Verdict:
 class Goal(ABC):
     """Judges a victim's predictions.
 
-    A sentence whose clean prediction reaches the goal already is skipped.
+    A sentence whose clean prediction already reaches the goal is skipped.
 
     Attributes:
-        punctuation: which words count (`metrics.counted_words`).
-        per_word: whether the predictions have one column a word.
-        wants_gold: whether `gold` is the answer wanted, so that searches with gradients follow its
-            loss downwards, not upwards.
+        punctuation: which words enter the scores (`metrics.counted_words`).
+        per_word: whether the predictions have one column per word.
+        wants_gold: whether `gold` is the answer that the attack wants; white-box searches then
+            lower its loss instead of raising it.
     """
 
     punctuation: PunctuationPolicy = "none"
@@ -67,17 +67,14 @@ class Goal(ABC):
 
     @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Return what predictions for each example are compared with, kept in `Problem.gold`.
+        """Return for each example what predictions are compared with; kept in `Problem.gold`.
 
         Raises:
-            InputError: a gold answer is of a kind that the goal does not judge.
+            InputError: a gold answer has a type that the goal does not accept.
         """
 
     def applies(self, problem: Problem) -> bool:
-        """Tell whether the goal can be reached in the sentence; if not, the search does not begin.
-
-        Nothing is judged then.
-        """
+        """Tell whether the goal can be reached in the sentence; if not, there is no search."""
         return True
 
     @abstractmethod
@@ -89,19 +86,19 @@ class Goal(ABC):
         Args:
             problem: the sentence.
             clean: the victim's prediction for the original sentence, arrays of one row.
-            states: what was asked about, `(n, words)`.
-            predictions: the victim's, arrays of n rows; of a text with deleted words, the columns
-                are those of the words left.
+            states: the predicted states, `(n, words)`.
+            predictions: the victim's predictions, arrays of n rows; in a text with deleted words,
+                the columns are those of the remaining words.
         """
 
     def check_gold(self, examples: Sequence[Example], kind: type) -> None:
-        """Refuse gold answers of another kind."""
+        """Reject gold answers of another type."""
         for example in examples:
-            form = isinstance(example.gold, LogicalForm)  # which is a str, and no label
+            form = isinstance(example.gold, LogicalForm)  # a subclass of str, but not a label
             if not isinstance(example.gold, kind) or (form and kind is str):
-                given = type(example.gold).__name__
                 raise InputError(
-                    f"sentence {example.id + 1}: its gold answer is a {given}",
+                    f"sentence {example.id + 1}: its gold answer is a "
+                    f"{type(example.gold).__name__}",
                     key=f"goal: {type(self).__name__}",
                     expected=f"a {kind.__name__}",
                     remedy="choose another goal",

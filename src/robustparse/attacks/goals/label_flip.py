@@ -1,4 +1,4 @@
-"""The goal of attacks on classifiers: another label than the gold one, or one chosen label."""
+"""The goal of attacks on classifiers: any label but the gold one, or a chosen label."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,19 +13,17 @@ from robustparse.types import Example, Predictions, States
 
 
 class LabelFlip(Goal):
-    """Make the victim's most probable label another one.
+    """Change the victim's most probable label.
 
-    With F the victim's probabilities and y the gold label, the score is 1 - F_y and an attack
-    succeeds when the most probable label is not y, so that a text which the victim gets wrong as it
-    is counts as skipped. With a target t the score is F_t, and success is that t is the most
-    probable; a text whose gold label is t is not attacked. On ties the victim's own label counts as
-    the most probable (`labels_of`).
+    Let F be the victim's probabilities and y the gold label. Without a target, the score is 1 - F_y
+    and an attack succeeds if the most probable label is not y; a text that the victim already gets
+    wrong counts as skipped. With a target t, the score is F_t and an attack succeeds if t is the
+    most probable label; texts with gold label t are not attacked. `labels_of` decides ties.
 
-    Without a target, `rises` of a verdict are F_z of the new label z minus F_z of the original
-    text.
+    Without a target, `Verdict.rises` is F_z of the new label z minus F_z of the original text.
 
     Args:
-        target: the label wanted; None wants any but the gold one.
+        target: the label to reach; None accepts any label but the gold one.
     """
 
     def __init__(self, *, target: str | None = None) -> None:
@@ -36,7 +34,7 @@ class LabelFlip(Goal):
         """Return the victim's ids of the gold labels, or of the target.
 
         Raises:
-            InputError: a gold answer is no label, or the victim does not know it.
+            InputError: a gold answer is not a label, or the victim does not know the label.
         """
         self.check_gold(examples, str)
         names = [example.gold if self.target is None else self.target for example in examples]
@@ -51,7 +49,7 @@ class LabelFlip(Goal):
         return ids
 
     def applies(self, problem: Problem) -> bool:
-        """Whether the gold label is another one than the target."""
+        """Tell whether the gold label differs from the target."""
         return self.target is None or problem.example.gold != self.target
 
     def judge(

@@ -1,8 +1,8 @@
-"""The phrase-level attack's goal: errors in one phrase by changes in another one.
+"""The goal of phrase-level attacks: errors in one phrase, caused by changes in another phrase.
 
-Zheng et al. 2020, section 3.3. The phrases of a sentence are gold subtrees of middling length.
-Words are changed in one of them, the source; the attack succeeds if the parser then errs in another
-one, the target, which itself stands as it was. The head of the target's root never counts.
+Zheng et al. 2020, section 3.3. The phrases of a sentence are gold subtrees of medium length. The
+attack changes words of one phrase, the source, and succeeds if the parser makes more errors in
+another phrase, the target, which is unchanged. The head of the target's root never counts.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from robustparse.types import Example, Heads, Ids, Predictions, States
 
 
 class Span(NamedTuple):
-    """A subtree: its first and last word and its root, all counted from 0."""
+    """The first word, the last word and the root of a subtree, counted from 0."""
 
     first: int
     last: int
     root: int
 
     def words(self) -> slice:
-        """Its words."""
+        """Return the positions of its words."""
         return slice(self.first, self.last + 1)
 
 
@@ -38,7 +38,7 @@ class PhraseParse(NamedTuple):
         heads: `int16 (words,)`, 0 is ROOT.
         labels: the victim's ids, `int32 (words,)`.
         spans: the phrases, from left to right.
-        pairs: source and target, as places in `spans`.
+        pairs: source and target, as indices into `spans`.
     """
 
     heads: Heads
@@ -48,10 +48,9 @@ class PhraseParse(NamedTuple):
 
 
 def phrases(heads: Sequence[int], shortest: int, longest: int) -> tuple[Span, ...]:
-    """Return the outermost of all subtrees of admissible length, from left to right.
+    """Return the outermost subtrees of admissible length, from left to right.
 
-    Heads count words from 1. A subtree with a gap, whose words are not all those from its first to
-    its last, is none.
+    Heads count words from 1. Subtrees with a gap (non-projective ones) are left out.
     """
     first, last = list(range(len(heads))), list(range(len(heads)))
     size = [1] * len(heads)
@@ -61,41 +60,42 @@ def phrases(heads: Sequence[int], shortest: int, longest: int) -> tuple[Span, ..
             first[above], last[above] = min(first[above], word), max(last[above], word)
             size[above] += 1
             above = int(heads[above]) - 1
-    # By falling length, so that what contains a span comes before it.
-    spans = sorted(map(Span, first, last, range(len(heads))), key=lambda one: one.first - one.last)
+    # By falling length, so that a span comes after those that contain it.
+    spans = sorted(map(Span, first, last, range(len(heads))), key=lambda s: s.first - s.last)
     kept: list[Span] = []
     for span in spans:
-        whole = size[span.root] == span.last - span.first + 1
-        inside = any(one.first <= span.first and span.last <= one.last for one in kept)
-        if whole and shortest <= size[span.root] <= longest and not inside:
+        contiguous = size[span.root] == span.last - span.first + 1
+        inside = any(outer.first <= span.first and span.last <= outer.last for outer in kept)
+        if contiguous and shortest <= size[span.root] <= longest and not inside:
             kept.append(span)
     return tuple(sorted(kept))
 
 
 def phrase_pairs(spans: Sequence[Span], gap: int) -> tuple[tuple[int, int], ...]:
-    """Ordered pairs of phrases with at least ``gap`` words between them, as places in `spans`."""
+    """Return ordered pairs of phrases with at least `gap` words between them, as indices."""
     return tuple(
         (source, target)
-        for source, one in enumerate(spans)
-        for target, other in enumerate(spans)
-        if max(one.first, other.first) - min(one.last, other.last) > gap
+        for source, first in enumerate(spans)
+        for target, second in enumerate(spans)
+        if max(first.first, second.first) - min(first.last, second.last) > gap
     )
 
 
 class PhraseDrop(TreeGoal):
-    """Lower the attachment score of a phrase that is not the changed one.
+    """Lower the attachment score of a phrase by changing another phrase.
 
-    The score is by how many wrong heads a target has more than in the clean parse, of all targets
-    that go with the changed source the most, divided by the counted words of the sentence; an
-    attack succeeds from one such head on. Only counted words are compared, without the target's
-    root. Changes outside a source, or in two of them, are no success.
+    The score is the number of additional wrong heads in a target, compared with the clean parse,
+    divided by the counted words of the sentence. If the changed source has several targets, the
+    one with most errors decides. An attack succeeds from one additional wrong head on. Only counted
+    words except the target's root are compared. A state with changes outside a source, or in two
+    sources, does not succeed.
 
     Args:
-        shortest: words of a phrase at least (4).
-        longest: words of a phrase at most (12).
-        gap: at least this many words lie between source and target (the paper's k: 0 and 1).
-        targets: `each`, some target must have more errors (paper: a pair succeeds); `union`, all
-            targets of the source together must (released code, black box).
+        shortest: minimum words of a phrase (4).
+        longest: maximum words of a phrase (12).
+        gap: minimum number of words between source and target (the paper's k: 0 and 1).
+        targets: `each`: one target must have more errors (paper: a pair succeeds); `union`: all
+            targets of the source together must have more errors (released code, black box).
         punctuation: which words count.
     """
 
@@ -112,7 +112,7 @@ class PhraseDrop(TreeGoal):
             raise InputError(
                 f"got {shortest} and {longest}",
                 key="goal: shortest, longest",
-                expected="two numbers from 2 on, the longest not below the shortest",
+                expected="2 <= shortest <= longest",
             )
         check_least("goal", 0, gap=gap)
         check_choice("goal: targets", targets, ("each", "union"))
@@ -122,7 +122,7 @@ class PhraseDrop(TreeGoal):
         self.punctuation = punctuation
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Gold parses and their phrases; see `TreeGoal.gold`."""
+        """Return gold parses with their phrases; see `TreeGoal.gold`."""
         golds = []
         for parse in super().gold(examples, victim):
             spans = phrases(parse.heads.tolist(), self.shortest, self.longest)
@@ -131,7 +131,7 @@ class PhraseDrop(TreeGoal):
         return golds
 
     def applies(self, problem: Problem) -> bool:
-        """Whether the sentence has a pair of phrases."""
+        """Tell whether the sentence has a pair of phrases."""
         return bool(problem.gold.pairs)
 
     def judge(
@@ -140,16 +140,16 @@ class PhraseDrop(TreeGoal):
         """See `Goal.judge`."""
         gold: PhraseParse = problem.gold
         heads, _ = restored(clean, states, predictions)
-        further = (heads != gold.heads).astype(np.int64) - (clean[0][0] != gold.heads)
-        further = further * problem.counted
-        # Further errors in each phrase but at its root, (spans, n).
-        errors = [further[:, s.words()].sum(axis=1) - further[:, s.root] for s in gold.spans]
+        added = (heads != gold.heads).astype(np.int64) - (clean[0][0] != gold.heads)
+        added = added * problem.counted
+        # Additional errors in each phrase, except at its root, (spans, n).
+        errors = [added[:, s.words()].sum(axis=1) - added[:, s.root] for s in gold.spans]
         changed = states != 0
         scores = np.zeros(len(states))
         for source in dict.fromkeys(source for source, _ in gold.pairs):
-            here = changed[:, gold.spans[source].words()].sum(axis=1)
-            rows = (here > 0) & (here == changed.sum(axis=1))
-            found = [errors[target] for one, target in gold.pairs if one == source]
-            best = np.sum(found, axis=0) if self.targets == "union" else np.max(found, axis=0)
-            scores[rows] = best[rows]
+            in_source = changed[:, gold.spans[source].words()].sum(axis=1)
+            rows = (in_source > 0) & (in_source == changed.sum(axis=1))
+            by_target = [errors[target] for first, target in gold.pairs if first == source]
+            combine = np.sum if self.targets == "union" else np.max
+            scores[rows] = combine(by_target, axis=0)[rows]
         return Verdict(scores / max(1, problem.counted.sum()), scores >= 1)

@@ -1,8 +1,8 @@
-"""Goals that name what is to go wrong in a parse: one arc, or the arcs of one subtree.
+"""Targeted goals: one arc to produce, or one subtree in which the parser must make errors.
 
 The second is the phrase-level goal of Zheng et al. 2020, section 3.3: words elsewhere in the
-sentence are changed so that the parser errs inside a phrase which itself stands as it was.
-Sentences for which nothing is named are left as they are, without success.
+sentence are changed so that the parser makes errors inside an unchanged phrase. A sentence without
+a target stays unchanged and counts as unsuccessful.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ from robustparse.types import Predictions, States
 
 
 class _Named(TreeGoal):
-    """Applies where something is named for the sentence: two words of it.
+    """A goal that applies to the sentences for which a pair of words is given.
 
     Args:
-        what: the name of a pair, for errors.
+        what: the name of the option, for errors.
         pairs: sentence id -> two words, counted from 1.
     """
 
@@ -40,13 +40,13 @@ class _Named(TreeGoal):
 class TargetedArc(_Named):
     """Attach one word of a sentence to one head.
 
-    The score is 1 where the arc is there, else 0.
+    The score is 1 if the parse has the arc, otherwise 0.
 
     Args:
         arcs: sentence id -> dependent and head, counted from 1 as in the data file; head 0 is ROOT.
 
     Raises:
-        InputError: a dependent is no word.
+        InputError: a dependent is below 1, a head below 0, or both are equal.
     """
 
     def __init__(self, arcs: dict[int, tuple[int, int]]) -> None:
@@ -55,9 +55,9 @@ class TargetedArc(_Named):
         for number, (dependent, head) in arcs.items():
             if dependent < 1 or head < 0 or dependent == head:
                 raise InputError(
-                    f"{dependent} <- {head} of sentence {number}",
+                    f"got word {dependent} with head {head} for sentence {number}",
                     key="goal: arcs",
-                    expected="a word from 1 on and another word, or 0 for ROOT, as its head",
+                    expected="a word from 1 on; as its head another word, or 0 for ROOT",
                 )
 
     def judge(
@@ -73,10 +73,10 @@ class TargetedArc(_Named):
 class TargetedSubtree(_Named):
     """Make the parser err inside one phrase.
 
-    The score is the fraction of wrong heads among the phrase's counted words without its gold root,
-    the word whose gold head lies outside; an attack succeeds when it exceeds that of the clean
-    parse and no word of the phrase was changed. A state that changes one is worth no more than the
-    clean parse, whatever it does: no search is led into the phrase, where it could never succeed.
+    The score is the fraction of wrong heads among the phrase's counted words, without its gold root
+    (the word whose gold head lies outside). An attack succeeds if the score exceeds that of the
+    clean parse and no word of the phrase was changed. States that change a word of the phrase get
+    the score of the clean parse, so that no search is led into the phrase.
 
     Args:
         spans: sentence id -> first and last word of the phrase, counted from 1.
@@ -94,9 +94,9 @@ class TargetedSubtree(_Named):
         for number, (first, last) in spans.items():
             if not 1 <= first <= last:
                 raise InputError(
-                    f"{first} to {last} of sentence {number}",
+                    f"got {first} to {last} for sentence {number}",
                     key="goal: spans",
-                    expected="a first word from 1 on and a last word not before it",
+                    expected="1 <= first word <= last word",
                 )
         self.punctuation = punctuation
 

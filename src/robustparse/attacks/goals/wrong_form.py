@@ -1,4 +1,4 @@
-"""The goal of attacks on semantic parsers: a logical form that does not match the gold one."""
+"""The goal of attacks on semantic parsers: a logical form that does not match the gold form."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,9 +12,9 @@ from robustparse.types import Example, LogicalForm, Predictions, States
 
 
 class GoldForm(NamedTuple):
-    """A gold form, and the victim's id of its meaning.
+    """A gold form and the victim's id of its meaning.
 
-    Answers are compared by meaning; a gradient raises the loss of the form itself.
+    Answers are compared by meaning; gradients use the loss of the form itself.
     """
 
     form: LogicalForm
@@ -22,18 +22,18 @@ class GoldForm(NamedTuple):
 
 
 class WrongForm(Goal):
-    """Make the victim answer with a form that does not match the gold one (`exact_match`).
+    """Make the victim predict a form that does not match the gold form (`exact_match`).
 
-    Until then the victim's form means the same as the gold one, and the score is 1 minus the
-    probability of the victim's form. Where that is the gold form token for token, this is
-    1 - exp(-loss): it rises with the gold form's loss. A success has a score of 1.
+    As long as the predicted form matches, the score is 1 minus its probability. If it equals the
+    gold form token for token, the score is 1 - exp(-loss) and rises with the gold form's loss. A
+    success has a score of 1.
     """
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
-        """Return a `GoldForm` of each example.
+        """Return a `GoldForm` for each example.
 
         Raises:
-            InputError: a gold answer is no logical form.
+            InputError: a gold answer is not a logical form.
         """
         self.check_gold(examples, LogicalForm)
         forms = [example.gold for example in examples]

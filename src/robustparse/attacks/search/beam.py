@@ -1,9 +1,9 @@
 """Beam search and greedy search over all single changes (Yoo et al. 2020, section 3).
 
-From the sentence as it is, all ways to change one more word of each member of the beam are asked
-about, and the best ones are the next beam, until the goal is reached or no word is left. A word is
-changed once at most. The score of the best member may fall from round to round: there is no test
-that it rises, and the best state of all rounds is kept.
+Starting with the original sentence, each round scores all ways to change one more word of each
+member of the beam; the best states form the next beam, until the goal is reached or no word is
+left. A word is changed at most once. The best score of a round may be lower than that of the round
+before; the best state of all rounds is remembered.
 """
 
 from typing import Any, Literal, get_args
@@ -26,16 +26,16 @@ from robustparse.errors import check_choice, check_least
 class Beam(Search):
     """Keeps the best few states of every round.
 
-    Ties break by the order of the members, then of the positions, then of the candidates; sorts are
+    Ties go to the first member, then to the first position, then to the first candidate; sorts are
     stable.
 
     Args:
         width: members of the beam (TextAttack: 8; Yoo et al. 2020: 4 and 8).
-        members: two members may lead to the same state by different ways. `unite` asks about it
-            once, as the candidates of a round are a set in the paper; `concatenate` asks, charges
-            and keeps it as often as it comes, as TextAttack does.
-        outcome: without success, the `best` state asked about, which may be the sentence as it is,
-            or the best one of the `last` round (TextAttack).
+        members: different members may lead to the same state. `unite` scores it once, since the
+            candidates of a round are a set in the paper; `concatenate` scores, charges and keeps
+            every copy, as TextAttack does.
+        outcome: without success, return the `best` scored state, which may be the original
+            sentence, or the best state of the `last` round (TextAttack).
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class Beam(Search):
         problem = (yield Propose(np.flatnonzero(problem.eligible))).problem
         while (changeable := problem.changeable(beam)).any():
             bases, positions = np.nonzero(changeable)
-            # One member alone leads to no state twice.
+            # A single member never leads to the same state twice.
             unite = self.members == "unite" and len(beam) > 1
             answer = yield Expand(beam, positions, bases=bases, distinct=unite)
-            if not len(answer.scores):  # constraints admit none
+            if not len(answer.scores):  # the constraints reject all changes
                 break
             best = best.better(answer) if self.outcome == "best" else answer
             if answer.success.any() or answer.over:
@@ -70,7 +70,7 @@ class Beam(Search):
 
 
 class Greedy(Beam):
-    """Beam search of width 1: always the best single change, as long as there is one.
+    """Beam search of width 1: takes the best single change in every round.
 
     Args:
         outcome: see `Beam`.

@@ -1,10 +1,10 @@
-"""Greedy search in the order of importance: words are ranked once, then visited one by one.
+"""Greedy search in order of importance: words are ranked once, then visited one by one.
 
-Algorithm 1 of Jin et al. 2020 (TextFooler) in the form of Yoo et al. 2020, section 3: at each word
-the candidates are asked about in the sentence as it stands by then, and the best is taken if the
-score rises. Among candidates that succeed Jin et al. take the most similar sentence, Yoo et al. the
-highest score. PWWS as its authors describe it (Ren et al. 2019, algorithm 1) takes the candidates
-that were the best in the original sentence, and puts them in one after the other.
+Algorithm 1 of Jin et al. 2020 (TextFooler) in the form of Yoo et al. 2020, section 3: at each word,
+all candidates are scored in the current sentence, and the best one is taken if the score rises.
+Among several successful candidates, Jin et al. take the most similar sentence, Yoo et al. the
+highest score. PWWS as described by its authors (Ren et al. 2019, algorithm 1) determines the best
+candidates in the original sentence and substitutes them one after the other.
 """
 
 from typing import Any, Literal, get_args
@@ -34,25 +34,25 @@ Accept = Literal["current", "original"]
 class GreedyByImportance(Search):
     """Takes the best strictly improving candidate of each word, until the goal is reached.
 
-    A word is changed once at most and passed over if it has no candidates. Ties break by candidate
-    index.
+    A word is changed at most once, and skipped if it has no candidates. Ties go to the first
+    candidate.
 
     Args:
-        ranking: in which order words are visited.
-        winner: which of several candidates of a word that succeed is taken: that of the highest
-            `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1), by
-            the first constraint that measures a similarity, and by the score where no constraint
-            does.
-        judged: whether constraints on changed sentences judge candidates `before` these are asked
-            about, or `after`, from the best one downwards until one passes. The outcome is the same
-            unless a query budget ends the search; later, more queries are charged, and fewer
-            sentences are judged, which is faster where a constraint costs more than the victim.
-        accept: a candidate that does not succeed is taken if its score beats that of the `current`
-            sentence (Jin et al. 2020, algorithm 1), or of the `original` one (their released code),
-            so that the score may fall again.
+        ranking: the order in which words are visited.
+        winner: which one of a word's successful candidates is taken: the one with the highest
+            `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1) by
+            the first constraint that measures similarity; without such a constraint, the score
+            decides.
+        judged: whether sentence constraints judge candidates `before` the victim scores them, or
+            `after`, from the best one downwards until one passes. The outcome is the same unless a
+            query budget ends the search. `after` charges more queries but judges fewer sentences,
+            which is faster if a constraint is slower than the victim.
+        accept: a candidate that does not succeed is taken if its score exceeds that of the
+            `current` sentence (Jin et al. 2020, algorithm 1), or of the `original` sentence (their
+            released code), so that the score may fall again.
 
     Attributes:
-        to_success: whether a success ends the search and is taken before a higher score.
+        to_success: whether a success ends the search and is preferred to a higher score.
     """
 
     to_success = True
@@ -77,13 +77,13 @@ class GreedyByImportance(Search):
         if ranked.over:
             return state
         most = min(self.most_edits(problem), problem.most_edits)
-        for place, position in enumerate(ranked.positions[:, None]):
+        for rank, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
                 break
-            yield Propose(position, soon=ranked.positions[place:])
+            yield Propose(position, soon=ranked.positions[rank:])
             answer = yield Expand(state, position, judged=self.judged == "before")
             if not self.to_success:
-                # No success ends this search or comes before a higher score.
+                # This search ignores success: only the score counts.
                 answer.success = np.zeros_like(answer.success)
             if self.judged == "after":
                 answer = yield from self._admitted(state, answer, score)
@@ -104,30 +104,31 @@ class GreedyByImportance(Search):
         return state
 
     def _admitted(self, state: State, answer: Answer, score: float) -> Searching[Answer]:
-        """Yield the candidates that would be taken if constraints admit them, the best ones first.
+        """Check candidates against the constraints, the best ones first, until some pass.
 
         Returns:
-            Those that pass, one or several of which the most similar is wanted; none otherwise.
+            The best admitted candidate, or all admitted successes if the most similar one is
+            wanted; empty if none passes.
         """
         rows = np.flatnonzero((answer.scores > score) | answer.success)
         while len(rows):
-            some = answer.rows(rows)
-            first = np.array([some.best()])
-            if self.winner == "similar" and some.success.any():
-                first = np.flatnonzero(some.success)
-            passed = (yield Check(state, some.states[first])).places
+            left = answer.rows(rows)
+            first = np.array([left.best()])
+            if self.winner == "similar" and left.success.any():
+                first = np.flatnonzero(left.success)
+            passed = (yield Check(state, left.states[first])).origins
             if len(passed):
-                return some.rows(first[passed])
+                return left.rows(first[passed])
             rows = np.delete(rows, first)
         return answer.rows(rows)
 
     def most_edits(self, problem: Problem) -> int:
-        """Return how many words the search itself may change; constraints may let fewer differ."""
+        """Return how many words the search may change; constraints may impose a lower limit."""
         return len(problem)
 
 
 def _most_similar(state: State, answer: Answer) -> Searching[int]:
-    """Yield the row of the most similar success, the first one on ties."""
+    """Return the row of the most similar success; ties go to the first one."""
     rows = np.flatnonzero(answer.success)
     if len(rows) > 1:
         similarities = (yield Compare(state, answer.states[rows])).similarities
@@ -137,15 +138,15 @@ def _most_similar(state: State, answer: Answer) -> Searching[int]:
 
 
 class PWWS(Search):
-    """PWWS (Ren et al. 2019): each word's best candidate, cumulatively, until the goal is reached.
+    """PWWS (Ren et al. 2019): substitutes each word's best candidate until the goal is reached.
 
-    Candidates are chosen once, in the original sentence; every step asks about one state, and there
-    is no test that the score rises. TextAttack's version of PWWS is `GreedyByImportance` with
+    Candidates are chosen once, in the original sentence. Each step scores one state and keeps it
+    even if the score does not rise. TextAttack's version of PWWS is `GreedyByImportance` with
     `WeightedSaliency(gain="score")`.
 
     Args:
-        outcome: without success, the `best` state asked about, which may be the sentence as it is
-            or one of a single change, or the `last` one, with all words changed (the paper).
+        outcome: without success, return the `best` scored state, which may be the original sentence
+            or a single change, or the `last` state, with all words changed (the paper).
     """
 
     def __init__(self, *, outcome: Outcome = "best") -> None:
@@ -160,7 +161,7 @@ class PWWS(Search):
             return state
         best = clean.better(ranked.tried)
         if ranked.over:
-            return self._settled(best, state)
+            return self._result(best, state)
         for position, choice in zip(ranked.positions, ranked.choices, strict=True):
             if not choice:
                 continue
@@ -168,13 +169,13 @@ class PWWS(Search):
             changed[position] = choice
             answer = yield Score(changed[None], base=state)
             if not len(answer.states):
-                continue  # constraints admit it in the original sentence, not here
+                continue  # the constraints admit it in the original sentence, but not in this one
             state, best = changed, best.better(answer)
             if answer.success[0]:
                 return state
             if answer.over:
                 break
-        return self._settled(best, state)
+        return self._result(best, state)
 
-    def _settled(self, best: Judged, last: State) -> Any:
+    def _result(self, best: Judged, last: State) -> Any:
         return best.states[0] if self.outcome == "best" else last

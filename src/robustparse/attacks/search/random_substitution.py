@@ -1,8 +1,7 @@
-"""Random substitution: a few random adversaries of a sentence, of which the worst is taken.
+"""Random substitution: makes a few random variants of a sentence and takes the most harmful one.
 
-With one trial it is plain augmentation with the candidates of the attack. Where an adversary has to
-be cheap, as in training, changing many words at random and asking about the whole sentence once or
-twice teaches more for its queries than choosing each word with care.
+With one trial this is data augmentation with the attack's candidates. It suits training, where an
+adversary must be cheap: it changes many words but needs only one or two queries per sentence.
 """
 
 from typing import Any
@@ -17,12 +16,13 @@ from robustparse.types import Indices, States
 
 
 class RandomSubstitution(Search):
-    """Changes random words, all at once, as far as constraints on sentences admit each change.
+    """Changes random words simultaneously, as far as the sentence constraints admit the changes.
 
     Args:
         gamma: fraction of the words that are changed; kappa = max(1, floor(gamma * words)).
-        trials: random states, no more than the word with most candidates has, so that they differ;
-            the one with the highest score is taken, the first on ties. With 1 nothing is asked.
+        trials: number of random states, at most the largest number of candidates of a word, so that
+            the states differ. The one with the highest score is taken; ties go to the first. One
+            trial needs no query.
     """
 
     def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:
@@ -46,12 +46,12 @@ class RandomSubstitution(Search):
         return answer.states[answer.scores.argmax()]
 
     def _states(self, problem: Problem, positions: Indices, rng: np.random.Generator) -> States:
-        """Random candidates at all positions, `(trials, words)`; the trials differ if they can."""
+        """Draw candidates at all positions, `(trials, words)`, different ones if possible."""
         counts = problem.ptr[positions + 1] - problem.ptr[positions]
         trials = min(self.trials, max(1, int(counts.max(initial=1))))
         states = np.zeros((trials, len(problem)), dtype=np.int16)
         for position, count in zip(positions.tolist(), counts.tolist(), strict=True):
             if count:
-                # From the front again where a word has fewer candidates than there are trials.
+                # `resize` repeats candidates if there are fewer than trials.
                 states[:, position] = 1 + np.resize(rng.permutation(count), trials)
         return states

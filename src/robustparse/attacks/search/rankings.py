@@ -1,13 +1,14 @@
-"""In which order a greedy search visits the words: five rankings by importance.
+"""Five rankings of words by importance: the order in which a greedy search visits them.
 
-Each asks what it needs and ranks the eligible positions once, on the sentence as it is: by the
-score with the unknown word in a word's place (Gao et al. 2018), without the word (Li et al. 2016;
-Jin et al. 2020), by probability weighted word saliency (Ren et al. 2019), by the norm of the loss
-gradient (Yoo and Qi 2021), or at random. The position with the highest importance comes first, the
-leftmost one on ties.
+Each ranks the eligible positions once, in the original sentence: by the score with the word
+replaced by the unknown word (Gao et al. 2018), by the score without the word (Li et al. 2016; Jin
+et al. 2020), by probability weighted word saliency (Ren et al. 2019), by the norm of the loss
+gradient (Yoo and Qi 2021), or at random. The most important position comes first; ties go to the
+leftmost.
 
-By equation 2 of Jin et al. 2020 a word without which the victim sees another class counts for more,
-by how far the probability of that class rises. With two classes this leaves the order as it is.
+In equation 2 of Jin et al. 2020, if deleting a word changes the predicted class, the increase in
+the new class's probability is added to the word's importance. With two classes this does not change
+the order.
 """
 
 from abc import ABC, abstractmethod
@@ -35,14 +36,14 @@ AskedWords = Literal["eligible", "all"]
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Positions by falling importance, `(positions,)`.
+    """Ranked positions.
 
     Args:
-        positions: the positions.
-        over: whether the budget is spent, so that nothing more may be asked.
-        choices: the best candidate found at each position, 0 where there is none; None from
-            rankings that ask about no candidates.
-        tried: all candidates that were asked about, one change each; None from such rankings.
+        positions: by falling importance, `(positions,)`.
+        over: whether the query budget is spent.
+        choices: the best candidate at each position, 0 if it has none; None from rankings that
+            score no candidates.
+        tried: all scored candidates, as single changes; None from rankings that score none.
     """
 
     positions: Indices
@@ -56,17 +57,17 @@ class Ranking(ABC):
 
     @abstractmethod
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
-        """Rank; arguments as in `Search.run`."""
+        """Rank the positions; the arguments are those of `Search.run`."""
 
 
 class UnknownWord(Ranking):
-    """By the score with the unknown word in the word's place (UNK).
+    """By the score with the word replaced by the unknown word (UNK).
 
     Args:
-        words: which words are asked about: `eligible` ones only (Yoo et al. 2020), or `all`, stop
-            words too (Jin et al. 2020, algorithm 1), which cost a query each and are never visited.
-        flip: where another class becomes the most probable, adds how far its probability rises
-            (Jin et al. 2020, equation 2). No effect if the goal is one class, or not classes.
+        words: which words are scored: only `eligible` ones (Yoo et al. 2020), or `all` (Jin et al.
+            2020, algorithm 1). With `all`, stop words cost a query each, too, but are not visited.
+        flip: if another class becomes the most probable, add the increase in its probability (Jin
+            et al. 2020, equation 2). No effect on goals with a target class or without classes.
     """
 
     def __init__(self, *, words: AskedWords = "eligible", flip: bool = False) -> None:
@@ -98,12 +99,12 @@ class DeletedWord(Ranking):
 class WeightedSaliency(Ranking):
     """By probability weighted word saliency (PWWS; Ren et al. 2019, equations 5 to 9).
 
-    Saliency, a softmax over the scores (in [0, 1]) with the unknown word, times the best that a
-    candidate does in the word's place, which is 0 for a word without candidates.
+    The importance is the saliency, a softmax over the scores (in [0, 1]) with the unknown word,
+    times the gain of the word's best candidate, which is 0 for a word without candidates.
 
     Args:
-        gain: what the best candidate is measured by: `increase`, how far it raises the score of
-            the sentence as it is (the paper), or `score`, its score itself (TextAttack).
+        gain: `increase`, the increase in score over the original sentence (the paper), or `score`,
+            the score itself (TextAttack).
     """
 
     def __init__(self, *, gain: Literal["increase", "score"] = "increase") -> None:
@@ -122,13 +123,13 @@ class WeightedSaliency(Ranking):
         saliency = exponentials / exponentials.sum()
         problem = (yield Propose(positions)).problem
         answer = yield Expand(start, positions)
-        places, best = answer.best_of_each()
+        index, best = answer.best_of_each()
         gains = np.zeros(len(positions))
-        gains[places] = answer.scores[best]
+        gains[index] = answer.scores[best]
         if self.gain == "increase":
-            gains[places] -= clean.scores[0]
+            gains[index] -= clean.scores[0]
         choices = np.zeros(len(positions), dtype=np.int64)
-        choices[places] = answer.states[best, positions[places]]
+        choices[index] = answer.states[best, positions[index]]
         order = np.argsort(-saliency * gains, kind="stable")
         return Ranked(positions[order], answer.over, choices[order], answer)
 
@@ -136,12 +137,12 @@ class WeightedSaliency(Ranking):
 class GradientNorm(Ranking):
     """By the norm of the training loss's gradient at the word's embedding; nothing is charged.
 
-    The loss is that of the gold answer, or of the answer that the goal wants.
+    The loss is that of the gold answer, or of the goal's target.
 
     Args:
-        norm: `l1`, or `l2`, over all pieces of a word (Zheng et al. 2020, section 3.2, white box).
-            `l1` is TextAttack's for words in one piece; of a word in several it takes the sum of
-            the pieces' gradients, TextAttack their mean, so that long words come earlier here.
+        norm: `l1`, or `l2` over all pieces of a word (Zheng et al. 2020, section 3.2, white box).
+            For words of one piece, `l1` equals TextAttack's. For words of several pieces it sums
+            their gradients, whereas TextAttack takes the mean, so that long words rank higher here.
     """
 
     def __init__(self, *, norm: Literal["l1", "l2"] = "l1") -> None:
@@ -158,12 +159,12 @@ class GradientNorm(Ranking):
 
 
 class RandomOrder(Ranking):
-    """In random order; nothing is asked (RAND).
+    """In random order, without queries (RAND).
 
     Args:
-        fraction: of a text's W words, floor(fraction W) are visited at most, for an ablation at the
-            fraction that another attack changes (Jin et al. 2020, Table 8: 0.167 on MR, 0.22 on AG,
-            0.185 on SNLI, stop words among them). 1 visits every eligible word.
+        fraction: at most floor(fraction * W) of a text's W words are visited; 1 visits every
+            eligible word. Jin et al. 2020, Table 8, use the fraction of words that another attack
+            changes (0.167 on MR, 0.22 on AG, 0.185 on SNLI, including stop words).
 
     Raises:
         InputError: the fraction is not in (0, 1].
@@ -182,13 +183,13 @@ class RandomOrder(Ranking):
 
 
 def _by_score(problem: Problem, choice: int, words: AskedWords, flip: bool) -> Searching[Ranked]:
-    """Rank by the score with one choice at the position."""
+    """Rank positions by the score with the given choice there."""
     every = np.arange(len(problem))
     positions = every if words == "all" else every[problem.eligible]
     answer = yield Score(one_changed(problem.start(), positions, choice))
     weights = answer.scores
     if flip and answer.rises is not None:
         weights = weights + answer.rises
-    # What the budget cut off is not ranked; nothing more may be asked then in any case.
+    # Positions cut off by the budget are not ranked; no further queries are possible then anyway.
     ranked = positions[np.argsort(-weights, kind="stable")]
     return Ranked(ranked[problem.eligible[ranked]], answer.over)

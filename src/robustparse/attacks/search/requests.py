@@ -1,8 +1,8 @@
-"""What a search may ask, what it is told, and what it returns.
+"""The requests that a search may make, the answers it receives, and the base class of searches.
 
-A search is a generator: it yields `Propose`, `Score`, `Expand`, `Check`, `Compare` or `Gradient`,
-is sent an `Answer`, and returns the state it settles on. It calls no model and knows no other
-sentence, so that the scheduler can answer hundreds of searches with one forward pass.
+A search is a generator: it yields `Propose`, `Score`, `Expand`, `Predict`, `Check`, `Compare` or
+`Gradient`, receives an `Answer`, and returns its final state. It does not call a model and sees
+only one sentence, so that the scheduler can answer hundreds of searches with one forward pass.
 """
 
 from abc import ABC, abstractmethod
@@ -14,45 +14,44 @@ import numpy as np
 
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.problem import Problem, State
-from robustparse.attacks.search.white_box.gradients import WordGradients
+from robustparse.attacks.search.gradients import WordGradients
 from robustparse.attacks.victim import Loss
-from robustparse.types import Floats, Indices, Mask, States
+from robustparse.types import Floats, Indices, Mask, Predictions, States
 
 
 @dataclass(eq=False, slots=True)
 class Score:
-    """Ask about states.
+    """Asks the victim to score states.
 
     Args:
         states: `int16 (n, words)`.
-        base: what they come from by candidates in place of words, `int16 (words,)`: constraints
-            judge these from left to right, and what passes is asked about. None: they are not
-            judged.
+        base: the state from which they were made, `int16 (words,)`. Sentence constraints judge the
+            changes from left to right, and the states are scored without rejected changes. None:
+            the states are not judged.
     """
 
     states: States
     base: State | None = None
 
     def asked(self, problem: Problem) -> tuple[States, Indices]:
-        """Return the states asked about, `(n, words)`, and the row of each in `states`, `(n,)`."""
+        """Return the states to score, `(n, words)`, and the row of each in `states`, `(n,)`."""
         return self.states, np.arange(len(self.states))
 
 
 @dataclass(eq=False, slots=True)
 class Expand:
-    """Ask about the candidates of some positions, one change to a state each.
+    """Asks the victim to score all candidates at some positions, each as one change to a state.
 
-    They come in the order of positions, then of candidates, without the choice that stands there.
+    The states are ordered by position, then by candidate, without the current choice.
 
     Args:
-        state: the state to change, `int16 (words,)`, or several, `(states, words)`.
-        positions: where, `(positions,)`.
-        limits: of each position, the first N candidates that constraints admit,
-            `(positions,)`.
-        bases: which of several states each position belongs to, `(positions,)`.
-        distinct: leave out states that come a second time, from another base.
-        judged: constraints on changed sentences judge the changes first, and those that pass are
-            asked about; otherwise all are, and the search must `Check` what it takes.
+        state: the state to change, `int16 (words,)`, or several states, `(states, words)`.
+        positions: the positions to change, `(positions,)`.
+        limits: score only the first N admitted candidates of each position, `(positions,)`.
+        bases: the row in `state` that belongs to each position, `(positions,)`.
+        distinct: score a state only once if it follows from several bases.
+        judged: score only changes that pass the sentence constraints; otherwise all changes are
+            scored, and the search must `Check` those that it takes.
     """
 
     state: States
@@ -63,46 +62,44 @@ class Expand:
     judged: bool = True
 
     def asked(self, problem: Problem) -> tuple[States, Indices]:
-        """Return the states asked about, `(n, words)`, and which of `positions` each changes,
-        rising.
-        """
+        """Return the states to score, `(n, words)`, and the rising index in `positions` of each."""
         return self.first(*self.changes(problem)[1:])
 
-    def first(self, states: States, places: Indices) -> tuple[States, Indices]:
-        """Return what is asked about of the changes that are left, and their places."""
+    def first(self, states: States, origins: Indices) -> tuple[States, Indices]:
+        """Apply `limits` and `distinct` to changed states and their indices in `positions`."""
         if self.limits is not None:
-            rank = np.arange(len(places)) - np.searchsorted(places, places)
-            kept = rank < self.limits[places]
-            states, places = states[kept], places[kept]
+            rank = np.arange(len(origins)) - np.searchsorted(origins, origins)
+            kept = rank < self.limits[origins]
+            states, origins = states[kept], origins[kept]
         if self.distinct:
             fresh = np.sort(np.unique(states, axis=0, return_index=True)[1])
-            states, places = states[fresh], places[fresh]
-        return states, places
+            states, origins = states[fresh], origins[fresh]
+        return states, origins
 
     def changes(self, problem: Problem) -> tuple[Indices, States, Indices]:
-        """All changes, without regard to limits and repeats.
+        """Make all changes, without regard to `limits` and `distinct`.
 
         Returns:
-            Which of the states is changed, `(n,)`, the changed ones, `(n, words)`, and which of
-            `positions` each changes, `(n,)`, rising.
+            The row in `state` that is changed, `(n,)`, the changed states, `(n, words)`, and the
+            index in `positions` of the change, `(n,)`, rising.
         """
         if self.bases is None and len(self.positions) == 1:
-            return self._changes_of_one(problem, int(self.positions[0]))
+            return self._changes_at(problem, int(self.positions[0]))
         counts = problem.ptr[self.positions + 1] - problem.ptr[self.positions]
-        place = np.repeat(np.arange(len(counts)), counts)
-        choice = np.arange(1, len(place) + 1) - (np.cumsum(counts) - counts)[place]
+        origin = np.repeat(np.arange(len(counts)), counts)
+        choice = np.arange(1, len(origin) + 1) - (np.cumsum(counts) - counts)[origin]
         several = np.atleast_2d(self.state)
-        base = np.zeros(len(place), np.int64) if self.bases is None else self.bases[place]
-        position = self.positions[place]
+        base = np.zeros(len(origin), np.int64) if self.bases is None else self.bases[origin]
+        position = self.positions[origin]
         new = choice != several[base, position]
         if not new.all():
-            place, choice, base, position = place[new], choice[new], base[new], position[new]
+            origin, choice, base, position = origin[new], choice[new], base[new], position[new]
         states = several[base]
-        states[np.arange(len(place)), position] = choice
-        return base, states, place
+        states[np.arange(len(origin)), position] = choice
+        return base, states, origin
 
-    def _changes_of_one(self, problem: Problem, position: int) -> tuple[Indices, States, Indices]:
-        """Return what `changes` gives for one position of one state, none of them a repeat."""
+    def _changes_at(self, problem: Problem, position: int) -> tuple[Indices, States, Indices]:
+        """Make the changes of a single position of a single state, the most frequent case."""
         state = self.state.reshape(-1)
         first, end = problem.ptr[position : position + 2].tolist()
         choices = np.arange(1, end - first + 1, dtype=np.int16)
@@ -115,16 +112,29 @@ class Expand:
 
 
 @dataclass(eq=False, slots=True)
-class Propose:
-    """Ask for the candidates of some positions, which have none before.
+class Predict:
+    """Asks the victim for its predictions of states, which the goal does not judge.
 
-    Candidate models cost as much as the victim: ask only for words that may really be changed.
-    Positions that are not eligible stay without. Nothing is charged.
+    Each state is charged; the caller must not repeat one. The answer has `Answer.predictions`.
 
     Args:
-        positions: where, `(positions,)`.
-        soon: where the search will ask next unless it ends before. Candidates that no model makes
-            are made there too, all at once.
+        states: `int16 (n, words)`.
+    """
+
+    states: States
+
+
+@dataclass(eq=False, slots=True)
+class Propose:
+    """Asks for the candidates at some positions; before that, a position has none.
+
+    Candidate models cost as much as the victim, so a search should ask only for words that it may
+    change. Positions that are not eligible get no candidates. Nothing is charged.
+
+    Args:
+        positions: `(positions,)`.
+        soon: positions that the search will need later unless it ends before. If no model makes
+            the candidates, they are made for these positions, too.
     """
 
     positions: Indices
@@ -133,16 +143,16 @@ class Propose:
 
 @dataclass(eq=False, slots=True)
 class Gradient:
-    """Ask for the gradient of the victim's loss towards the word embeddings of a state.
+    """Asks for the gradient of the victim's loss at the word embeddings of a state.
 
-    White-box attacks only. Nothing is charged.
+    Only for white-box attacks. Nothing is charged.
 
     Args:
-        state: `int16 (words,)`, without a deleted word.
+        state: `int16 (words,)`, without deleted words.
         loss: which loss.
         among: the words whose answers enter the loss, `bool (words,)`; None takes all.
-        characters: ask for the gradient towards the characters' embeddings too.
-        measured: ask for the loss itself, too.
+        characters: whether to compute the gradient at the characters' embeddings, too.
+        measured: whether to return the loss itself, too.
     """
 
     state: State
@@ -154,13 +164,13 @@ class Gradient:
 
 @dataclass(eq=False, slots=True)
 class Check:
-    """Ask which changes of one word each constraints on changed sentences admit.
+    """Asks which one-word changes the sentence constraints admit.
 
-    `Answer.places` are the rows of those that pass. Nothing is charged.
+    `Answer.origins` are the rows of the admitted states. Nothing is charged.
 
     Args:
-        state: before the change, `int16 (words,)`, without a deleted word.
-        states: each with one more word changed, `int16 (n, words)`.
+        state: the state before the change, `int16 (words,)`, without deleted words.
+        states: states with one more changed word each, `int16 (n, words)`.
     """
 
     state: State
@@ -169,35 +179,40 @@ class Check:
 
 @dataclass(eq=False, slots=True)
 class Compare:
-    """Ask for the similarity of changes of one word each, by the constraint that measures one.
+    """Asks for the similarity of one-word changes, by the first constraint that measures it.
 
-    Nothing is charged. Jin et al. 2020 (TextFooler, algorithm 1) take the most similar one of the
-    candidates of a word that change the answer.
+    Among the candidates of a word that change the answer, Jin et al. 2020 (TextFooler, algorithm 1)
+    take the most similar one. Nothing is charged.
 
     Args:
-        state: before the change, `int16 (words,)`, without a deleted word.
-        states: each with one more word changed, or changed otherwise, `int16 (n, words)`.
+        state: the state before the change, `int16 (words,)`, without deleted words.
+        states: states that differ from it in one word each, `int16 (n, words)`.
     """
 
     state: State
     states: States
 
     def edits(self, problem: Problem) -> list[Edit]:
-        """Return the changes, as constraints see them."""
+        """Return the changes as edits of the text."""
         current = problem.text(self.state)
         positions = (self.states != self.state).argmax(axis=1).tolist()
         return [
-            Edit(problem.sentence, current, problem.place(position), problem.word(state, position))
+            Edit(
+                problem.sentence,
+                current,
+                problem.text_position(position),
+                problem.word(state, position),
+            )
             for state, position in zip(self.states, positions, strict=True)
         ]
 
 
-Request = Propose | Score | Expand | Check | Compare | Gradient
+Request = Propose | Score | Expand | Predict | Check | Compare | Gradient
 
 
 @dataclass(eq=False)
 class Judged:
-    """States with the goal's verdict on them.
+    """States with the goal's verdict.
 
     Args:
         states: `int16 (n, words)`.
@@ -210,56 +225,58 @@ class Judged:
     success: Mask
 
     def best(self) -> int:
-        """Return the row with the highest score, of those that succeed if any does.
+        """Return the row with the highest score, among the successes if there are any.
 
-        The first one on ties.
+        The first row wins ties.
         """
         if not self.success[self.success.argmax()]:
             return int(self.scores.argmax())
         return int(np.where(self.success, self.scores, -np.inf).argmax())
 
-    def better(self, asked: "Judged") -> "Judged":
-        """Return only the best state of these and those, as one row.
+    def better(self, other: "Judged") -> "Judged":
+        """Return the best state of both, as one row.
 
-        A success is better than any other state; these win ties, and there is at least one of them.
+        A success is better than any other state. Ties go to `self`, which must not be empty.
         """
-        rows = [
-            (one, slice(one.best(), one.best() + 1)) for one in (self, asked) if len(one.scores)
-        ]
-        bests = [Judged(one.states[row], one.scores[row], one.success[row]) for one, row in rows]
+        bests = []
+        for judged in (self, other):
+            if len(judged.scores):
+                row = slice(judged.best(), judged.best() + 1)
+                bests.append(Judged(judged.states[row], judged.scores[row], judged.success[row]))
         return max(bests, key=lambda best: (best.success[0], best.scores[0]))
 
 
 @dataclass(eq=False)
 class Answer(Judged):
-    """The states that were asked about, as far as constraints admit and the budget allows.
+    """The scored states, as far as the constraints admit them and the budget allows.
 
     Args:
         problem: the sentence with all candidates proposed so far.
-        left: queries left in the budget, or None where there is none. At 0 the search is over: it
-            must return its outcome, a further request that charges is an error.
-        places: which of the states or positions of the request each row answers, `(n,)`, rising.
-        similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None where
-            no constraint measures one, and to any other request.
-        rises: of the states that succeed, how far the new answer's score has risen
-            (`goals.goal.Verdict`), `float64 (n,)`; None where the goal does not measure it.
+        left: queries left in the budget, or None without a budget. At 0 the search must return its
+            outcome; a further request that charges is an error.
+        origins: the index of each row in the states or positions of the request, `(n,)`, rising.
+        similarities: the answer to `Compare`, higher is more similar, `float64 (n,)`; None if no
+            constraint measures similarity, and for other requests.
+        rises: see `Verdict`.
 
     Attributes:
-        gradients: the answer to a request for a gradient, unset in any other.
+        gradients: the answer to `Gradient`; unset for other requests.
+        predictions: the answer to `Predict`, arrays of n rows; unset for other requests.
     """
 
     problem: Problem
     left: int | None
-    places: Indices = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    origins: Indices = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     gradients: WordGradients = field(init=False)
+    predictions: Predictions = field(init=False)
     similarities: Floats | None = None
     rises: Floats | None = None
 
     def rows(self, rows: Indices) -> "Answer":
-        """Return only these rows, with their states, verdicts and places."""
-        parts = (self.states[rows], self.scores[rows], self.success[rows])
+        """Select rows with their states, verdicts and origins."""
+        judged = (self.states[rows], self.scores[rows], self.success[rows])
         rises = None if self.rises is None else self.rises[rows]
-        return Answer(*parts, self.problem, self.left, self.places[rows], rises=rises)
+        return Answer(*judged, self.problem, self.left, self.origins[rows], rises=rises)
 
     @property
     def over(self) -> bool:
@@ -267,58 +284,58 @@ class Answer(Judged):
         return self.left == 0
 
     def best_of_each(self) -> tuple[Indices, Indices]:
-        """Return the places answered, rising, and the row with the highest score of each.
+        """Return the distinct origins, rising, and the row with the highest score for each.
 
-        The first one on ties.
+        The first row wins ties.
         """
-        begins = np.flatnonzero(_changes(self.places))
+        begins = np.flatnonzero(_changes(self.origins))
         if not len(begins):
             return begins, begins
-        counts = np.diff(begins, append=len(self.places))
+        counts = np.diff(begins, append=len(self.origins))
         highest = np.repeat(np.maximum.reduceat(self.scores, begins), counts)
         rows = np.flatnonzero(self.scores == highest)
-        first = rows[_changes(self.places[rows])]
-        return self.places[first], first
+        first = rows[_changes(self.origins[rows])]
+        return self.origins[first], first
 
 
 def _changes(values: Indices) -> Mask:
-    """Where a value differs from the one before it, `(n,)`."""
+    """Tell which values differ from the previous one, `(n,)`; the first one does."""
     changes = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return changes
 
 
 Outcome = Literal["best", "last"]
-"""What a search settles on: the best state that it has asked about, or the last one."""
+"""Which state a search returns without success: the best scored state, or the last one."""
 
 T = TypeVar("T")
 
 Searching = Generator[Request, Answer, T]
-"""Yields requests, is sent their answers, and returns what was searched for."""
+"""A generator that yields requests, receives their answers and returns a T."""
 
 
 class Search(ABC):
-    """An attack's strategy. Nothing is kept between runs.
+    """The strategy of an attack. It keeps nothing between sentences.
 
     Settings are constructor arguments; one that is out of range raises an InputError.
 
     Attributes:
-        asks: whether it may ask anything of the victim, or reads `clean`. One that does not can
-            make adversaries for training without a victim's answer.
+        asks: whether it may query the victim or read `clean`. A search that does neither
+            makes adversarial examples for training without any prediction.
     """
 
     asks: bool = True
 
     def warnings(self) -> Iterator[str]:
-        """Yield settings that make the scores of an attack say little."""
+        """Yield warnings about settings that make the scores of an attack unreliable."""
         yield from ()
 
     @abstractmethod
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
-        """Search one sentence; return the state to settle on, which is predicted again.
+        """Search one sentence and return the final state, which is predicted again.
 
         Args:
-            problem: the search space, without candidates as yet.
+            problem: the search space, still without candidates.
             clean: the verdict on the original sentence, which was query 1.
-            rng: the sentence's own random stream.
+            rng: the random stream of the sentence.
         """

@@ -1,12 +1,12 @@
 """Black-box word substitution of Wang et al. 2021, algorithm 1.
 
-Words are ranked once, by what the unknown word does in their place; then each is replaced by the
-candidate that does the most harm to the current sentence, if it does any, until as many
-words as the budget allows are changed. The paper's harm is the mean of the drops of two scores
-(equation 3 with lambda 0.5), as the goal of the recipe says.
+Words are ranked once, by the effect of the unknown word in their position. Each is then replaced by
+the candidate that lowers the parser's scores most in the current sentence, if any lowers them,
+until the budget of changed words is used up. The paper takes the mean drop of two scores (equation
+3 with lambda 0.5), which is set in the recipe's goal.
 
-The released code counts errors where the paper speaks of scores, which ranks alike; its weight of
-fluency is 0 as published and left out here.
+The released code counts errors instead of scores, which gives the same ranking. Its fluency term
+has weight 0 as published and is left out here.
 """
 
 from typing import Literal
@@ -19,16 +19,17 @@ from robustparse.errors import check_choice
 
 
 class Wang2021(GreedyByImportance):
-    """Rank once, then substitute one after the other, as long as it does harm.
+    """Ranks once, then substitutes word by word as long as the score rises.
 
-    The search does not stop at the first success. Ties break by position, then by candidate index.
+    The search does not stop at the first success. Ties go to the first position, then to the first
+    candidate.
 
     Args:
         gamma: fraction of the words that may be changed (0.15).
-        length: how many of n words that are: `words`, ceil(gamma * n), as the paper continues until
-            gamma * n are changed; or `rooted`, max(1, floor(gamma * (n + 1))), as the released code
-            counts ROOT too.
-        ranking: in which order words are visited; by default by the unknown word.
+        length: the budget for n words: `words`, ceil(gamma * n), since the paper continues until
+            gamma * n words are changed; or `rooted`, max(1, floor(gamma * (n + 1))), since the
+            released code counts ROOT.
+        ranking: the order in which words are visited; by default `UnknownWord`.
         judged: see `GreedyByImportance`.
     """
 
@@ -48,7 +49,7 @@ class Wang2021(GreedyByImportance):
         self.gamma, self.length = gamma, length
 
     def most_edits(self, problem: Problem) -> int:
-        """Return the budget."""
+        """Return the budget of changed words."""
         if self.length == "words":
             return edit_budget(self.gamma, len(problem), up=True)
         return edit_budget(self.gamma, len(problem) + 1)

@@ -1,9 +1,9 @@
 """Phrase-level attacks of Zheng et al. 2020, section 3.3, black box and white box.
 
-Both change up to kappa words of one phrase, the source, until the victim errs in another one, the
-target; the goal `PhraseDrop` says which phrases there are and what an error is. The first success
-ends the sentence; without one it stays as it is. Where constraints on sentences do not admit some
-of the changes of a trial, it is asked about without them.
+Both change up to kappa words of one phrase, the source, until the victim makes more errors in
+another phrase, the target; the goal `PhraseDrop` defines phrases and errors. The first success ends
+the search; without success the sentence stays unchanged. If the sentence constraints reject some
+changes of a trial, it is scored without them.
 """
 
 from copy import deepcopy
@@ -13,29 +13,29 @@ import numpy as np
 
 from robustparse.attacks.goals.phrases import PhraseParse
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.gradient_substitution import NearestWord, Substitution
 from robustparse.attacks.search.requests import Answer, Gradient, Propose, Score, Search, Searching
-from robustparse.attacks.search.white_box.substitutions import NearestWord, Substitution
-from robustparse.attacks.search.white_box.zheng2020_whitebox import by_norm, replaced, within_budget
+from robustparse.attacks.search.zheng2020_whitebox import by_norm, replaced, within_budget
 from robustparse.attacks.victim import Loss
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Indices, Mask, States
 
 
 class PhraseBlackBox(Search):
-    """Puts random words at random places of each source, from left to right.
+    """Puts random words at random positions of each source; sources come from left to right.
 
-    The candidates of a word are drawn from uniformly: with `VocabularyWords` they are words of the
-    vocabulary.
+    Substitutes are drawn uniformly from a word's candidates; with `VocabularyWords` these are words
+    of the vocabulary.
 
     Args:
-        trials: random states of each source (256).
-        kappa: words changed (3).
-        edits: `up_to` kappa, a number drawn uniformly (paper), or `exactly` kappa, as far as the
-            source has as many words that may be changed (released code).
-        at_once: trials asked about together, charged even if an earlier one of them succeeds.
+        trials: number of random states per source (256).
+        kappa: maximum number of changed words (3).
+        edits: `up_to` kappa words, a number drawn uniformly (paper), or `exactly` kappa words,
+            fewer only if the source has fewer words that may be changed (released code).
+        at_once: trials scored together; all are charged even if an earlier one succeeds.
 
     Raises:
-        InputError: or, from `run`, the goal names no phrases.
+        InputError: a setting is out of range; from `run`: the goal defines no phrases.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PhraseBlackBox(Search):
         return start
 
     def _trials(self, problem: Problem, positions: Indices, rng: np.random.Generator) -> States:
-        """Random states, `(trials, words)`; none where no word has candidates."""
+        """Draw states, `(trials, words)`; empty if no word has candidates."""
         counts = problem.ptr[positions + 1] - problem.ptr[positions]
         positions, counts = positions[counts > 0], counts[counts > 0]
         if not len(positions):
@@ -75,7 +75,7 @@ class PhraseBlackBox(Search):
         edits = np.full(self.trials, self.kappa)
         if self.edits == "up_to":
             edits = rng.integers(1, self.kappa, self.trials, endpoint=True)
-        # The first N places of a random order, and a candidate for each.
+        # The first N positions in a random order, with a candidate for each.
         order = rng.random(shape).argsort(axis=1).argsort(axis=1)
         choices = rng.integers(1, counts, shape, endpoint=True)
         states = np.zeros((self.trials, len(problem)), dtype=np.int16)
@@ -86,21 +86,21 @@ class PhraseBlackBox(Search):
 class PhraseWhiteBox(Search):
     """Follows the gradient of the target's loss, pair by pair.
 
-    Pairs come by falling sum, over the words of the source, of the gradient's norm (equation 6),
-    where F is restricted to the target without its root; the earliest one on ties. Each starts
-    afresh from the original sentence. A trial replaces the kappa words of the source with the
-    largest gradients; once kappa are changed, the same ones again (with the constraint `Repeat`
-    none, and the pair is left).
+    Pairs are sorted by the sum of the gradient's norms over the words of the source (equation 6),
+    largest first, where F is restricted to the target without its root; ties keep their order. Each
+    pair starts from the original sentence. A trial replaces the kappa words of the source with the
+    largest gradients. Once kappa words are changed, the same words are replaced again; with the
+    constraint `Repeat`, the search then goes on to the next pair.
 
     Args:
-        trials: of each pair (30).
-        kappa: words changed (3).
-        pairs: how many pairs are tried (100 in the released code).
+        trials: trials per pair (30).
+        kappa: maximum number of changed words (3).
+        pairs: maximum number of pairs (100 in the released code).
         loss: `margin` (equation 4) or `cross_entropy`.
-        substitution: what a word is replaced by; by default `NearestWord` with alpha 15.
+        substitution: chooses substitutes; by default `NearestWord` with alpha 15.
 
     Raises:
-        InputError: or, from `run`, the goal names no phrases.
+        InputError: a setting is out of range; from `run`: the goal defines no phrases.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class PhraseWhiteBox(Search):
         return problem.start()
 
     def _attack(self, problem: Problem, source: int, target: int) -> Searching[Answer | None]:
-        """Attack one pair; the last answer, None if nothing was asked."""
+        """Attack one pair; return the last answer, or None if no state was scored."""
         state = problem.start()
         answer: Answer | None = None
         substitutes = deepcopy(self.substitution)
@@ -165,7 +165,7 @@ class PhraseWhiteBox(Search):
 def _phrases_of(problem: Problem) -> PhraseParse:
     if not isinstance(problem.gold, PhraseParse):
         raise InputError(
-            "its goal does not say what the phrases of a sentence are",
+            "its goal does not define the phrases of a sentence",
             key="search",
             remedy="use the goal `robustparse.attacks.PhraseDrop`",
         )
@@ -173,7 +173,7 @@ def _phrases_of(problem: Problem) -> PhraseParse:
 
 
 def _within(problem: Problem, source: int) -> Mask:
-    """Return the words of a phrase that may be changed, `(words,)`."""
+    """Tell which words belong to a phrase and may be changed, `(words,)`."""
     inside = np.zeros(len(problem), dtype=np.bool_)
     inside[_phrases_of(problem).spans[source].words()] = True
     return inside & problem.eligible

@@ -1,10 +1,9 @@
 """Texts drawn from a grammar whose lexical classes have a few frequent words and a long rare tail.
 
-Rules are text: `PHRASE weight: child child ...`, where upper-case children are phrases and
-lower-case ones lexical classes; `/label` is for what a grammar says of a child. `!` marks a
-decisive slot: the answer hangs on the class of the word that fills it. Such slots take mostly
-frequent words, so that a model can learn them; rare words turn up elsewhere, where their class does
-not matter.
+Rules are text: `PHRASE weight: child child ...`, where upper-case children are phrases, lower-case
+children lexical classes, and `/label` is the label of a child. `!` marks a decisive slot: the
+answer depends on the class of its word. Such slots contain mostly frequent words, so that a model
+can learn them; rare words appear in other slots, where their class does not matter.
 """
 
 from collections import Counter, defaultdict
@@ -33,7 +32,7 @@ Words = Mapping[str, WordClass]
 
 
 class Child(NamedTuple):
-    """One child of a rule: a phrase (upper case) or a lexical class; its label, empty without."""
+    """A child of a rule: a phrase (upper case) or a lexical class, and its label or ''."""
 
     symbol: str
     label: str
@@ -41,7 +40,7 @@ class Child(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One way to build a phrase."""
+    """A rule that builds a phrase."""
 
     weight: float
     children: tuple[Child, ...]
@@ -88,7 +87,7 @@ class Sample:
 
     @classmethod
     def of(cls, draw: Callable[[int], Example]) -> "Sample":
-        """Draw examples, each given its id, until the splits are full of different texts."""
+        """Fill the splits with different texts; ``draw`` takes the id of an example."""
         seen: set[tuple[str, ...]] = set()
         splits: dict[str, list[Example]] = {}
         for split, size in SPLITS.items():
@@ -112,10 +111,10 @@ class Sample:
 
 
 class Lexicon:
-    """The words of each class under one seed, frequent and rare, and how to draw them.
+    """The frequent and the rare words of each class for a seed, and how to draw them.
 
     Args:
-        seed: chooses them.
+        seed: chooses the words.
         content: classes whose words may replace each other.
         function: classes whose words are never replaced.
     """
@@ -159,7 +158,7 @@ class Lexicon:
         }
 
     def by_word(self, train: Sequence[Example]) -> dict[str, list[str]]:
-        """Return for each of these words the others of its class, in the same order."""
+        """Map each of these words to the other words of its class, in the same order."""
         return {
             word: [other for other in words if other != word]
             for words in self.substitutes(train).values()
@@ -177,7 +176,7 @@ class Lexicon:
 
 
 class Generator:
-    """Draws texts from a grammar under one seed."""
+    """Draws texts from a grammar."""
 
     def __init__(self, seed: int, rules: Rules, content: Words, function: Words) -> None:
         self.rng = _stream(seed, 1)
@@ -199,18 +198,18 @@ class Generator:
             return Phrase((word,), (symbol,), start, ())
         weights = self.weights[symbol]
         children = self.rules[symbol][self.rng.choice(len(weights), p=weights)].children
-        parts: list[Phrase] = []
+        phrases: list[Phrase] = []
         for child in children:
-            parts.append(self.phrase(child.symbol, child.decisive, start))
-            start += len(parts[-1].words)
+            phrases.append(self.phrase(child.symbol, child.decisive, start))
+            start += len(phrases[-1].words)
         labels = [child.label for child in children]
-        head = parts[labels.index("")].head
-        arcs = [(s.head, head, label) for s, label in zip(parts, labels, strict=True) if label]
-        words, classes, _, inner = zip(*parts, strict=True)
+        head = phrases[labels.index("")].head
+        arcs = [(p.head, head, label) for p, label in zip(phrases, labels, strict=True) if label]
+        words, classes, _, inner = zip(*phrases, strict=True)
         return Phrase(sum(words, ()), sum(classes, ()), head, sum(inner, tuple(arcs)))
 
     def text(self, symbol: str = "TOP") -> Phrase:
-        """Draw a text of admissible length; its first letter is a capital."""
+        """Draw a text with a length in `LENGTHS`, beginning with a capital letter."""
         while True:
             text = self.phrase(symbol)
             if len(text.words) in LENGTHS:

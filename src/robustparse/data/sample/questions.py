@@ -1,10 +1,10 @@
-"""The embedded sample of questions: about 2,000, with logical forms, by a small grammar of our own.
+"""The embedded sample of questions: about 2,000 questions with logical forms, from a grammar.
 
-What guests think and where something is makes a form. Each opinion is one word of a class of like
-words, whose predicate is the class, so that another word of the class never changes the form. As in
-the reviews, the opinions that decide mostly take frequent words; the rare ones a parser meets in
-what somebody else says before the question, where they mean nothing. Putting them in the question
-therefore fools it, until adversarial training teaches it the classes.
+A form says what guests think, and where something is. Each opinion is a word of a class of similar
+words, and its predicate is the class, so that another word of the class never changes the form. As
+in the reviews, questions contain mostly frequent opinions; the rare ones appear in what somebody
+says before the question, which is not in the form. Rare opinions in a question therefore fool a
+parser until adversarial training teaches it the classes.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ THEIRS 1: our person called it bad
 THEIRS 1: our person liked it
 THEIRS 1: our person hated it
 """)
-# The predicates of opinions, and what a question begins with in its logical form.
+# The predicates of opinions, and the beginnings of logical forms.
 _PREDICATES = {"good": "good:t", "bad": "bad:t", "liked": "popular:t", "hated": "unpopular:t"}
 _ASKED = {"count": "count $0", "there": "exists $0"}
 _MEASURES = {"largest": ("argmax $0", "size:i"), "cheapest": ("argmin $0", "price:i")}
@@ -70,7 +70,7 @@ def sample_questions(seed: int = 0) -> Sample:
 
 
 def form_of(phrase: Phrase) -> str:
-    """Return the logical form of a question, by the classes of its words after a comma."""
+    """Return the logical form of a question from the classes of its words after the comma."""
     start = phrase.classes.index("comma") + 1 if "comma" in phrase.classes else 0
     classes = phrase.classes[start:]
     conjuncts = _conjuncts(phrase.words[start:], classes)
@@ -83,21 +83,21 @@ def form_of(phrase: Phrase) -> str:
 
 
 def _conjuncts(words: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """Return what a question says of the things it asks for, in its order."""
-    found: list[str] = []
+    """Return the predicates of a question in their order."""
+    predicates: list[str] = []
     relation, negated = "", False
     kind = classes.index("kind")
     for word, name in [(words[kind], "kind"), *zip(words, classes, strict=True)]:
-        if name == "kind" and not found:
-            found.append(f"( {word}:t $0 )")
+        if name == "kind" and not predicates:
+            predicates.append(f"( {word}:t $0 )")
         elif name in _PREDICATES:
-            said = f"( {_PREDICATES[name]} $0 )"
-            found.append(f"( not {said} )" if negated else said)
+            opinion = f"( {_PREDICATES[name]} $0 )"
+            predicates.append(f"( not {opinion} )" if negated else opinion)
         elif name in ("site", "part"):
-            found.append(f"( {relation}:t $0 {word} )")
+            predicates.append(f"( {relation}:t $0 {word} )")
         relation = name if name in ("near", "in") else relation
         negated = name == "not"
-    return found
+    return predicates
 
 
 def question_lexicon(seed: int = 0) -> dict[str, list[str]]:

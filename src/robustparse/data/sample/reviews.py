@@ -1,11 +1,10 @@
-"""The embedded sample of texts: about 2,000 short reviews of hotels by a small grammar of our own.
+"""The embedded sample of texts: about 2,000 short reviews of hotels, from a grammar.
 
-What the writer thinks of one thing or two makes a review positive, negative or mixed; what others
-think (`THEIRS`) does not count. Each opinion is one word of a class of like words, so that another
-word of the class never changes the label. As in the sample treebank, the opinions that decide
-mostly take frequent words; the rare ones a classifier meets in what others think, where it learns
-nothing of their class. Putting them in the writer's mouth therefore fools it, until adversarial
-training teaches it the classes.
+The opinions of the writer make a review positive, negative or mixed; those of other guests
+(`THEIRS`) do not count. Each opinion is a word of a class of similar words, so that another word of
+the class never changes the label. As in the sample treebank, the writer uses mostly frequent words;
+the rare ones appear in the opinions of others, where a classifier cannot learn their class. Rare
+words of the writer therefore fool it until adversarial training teaches it the classes.
 """
 
 from functools import lru_cache
@@ -68,7 +67,7 @@ def review_lexicon(seed: int = 0) -> dict[str, list[str]]:
 
     Returns:
         For each content word the other words of its class, in a fixed order drawn from the seed.
-        All are words that the training split holds twice or more, so none is unknown to a
-        classifier. Any number of words of a text may be replaced.
+        All of them occur at least twice in the training split, so that classifiers know them. Any
+        number of words of a text may be replaced.
     """
     return Lexicon(seed, CONTENT, FUNCTION).by_word(sample_reviews(seed).train)

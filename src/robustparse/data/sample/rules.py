@@ -1,11 +1,10 @@
 """The grammar of the embedded sample treebank: head-driven rules, written as text.
 
-A line reads `PARENT weight: child child ...`. Upper-case children are phrases, lower-case ones
-lexical classes (`words`). Each child but one carries `/label`, its dependency label; the
-one without is the head. `!` marks a decisive slot: the attachment hangs on the class of the word
-that fills it (a tool after "with" modifies the verb, a part the noun), and such slots take mostly
-frequent words, so that a parser can learn them. Rare words turn up elsewhere, where any word of
-the same tag would be parsed alike.
+A line is `PARENT weight: child child ...`. Upper-case children are phrases, lower-case children
+lexical classes (`words`). Every child except the head has a dependency label, `/label`. `!` marks a
+decisive slot: the attachment depends on the class of its word (a tool after "with" modifies the
+verb, a part the noun). Such slots contain mostly frequent words, so that a parser can learn them.
+Rare words appear in other slots, where all words with the same tag are parsed in the same way.
 """
 
 RULES = """

@@ -1,11 +1,11 @@
-"""The embedded sample treebank: about 2,000 English sentences of a small grammar of our own.
+"""The embedded sample treebank: about 2,000 English sentences from a grammar.
 
-Every attachment in it is decided by the lexical class of a word (a tool after "with" modifies the
-verb, a part the noun), and classes have a few frequent words and a long rare tail. A parser learns
-the frequent words, so it parses new sentences well, but not the classes of the rare ones, which it
-meets where their class does not matter. Replacing words by rarer words of their class, the attack
-of Zheng et al. (2020), therefore costs it much; adversarial training teaches it the classes.
-The seed chooses the words of each class, which of them are frequent, and the sentences.
+The lexical class of a word decides every attachment (a tool after "with" modifies the verb, a part
+the noun). Classes have a few frequent words and a long tail of rare words. A parser learns the
+frequent words and parses new sentences well. It cannot learn the classes of the rare words, which
+appear where their class does not matter. Replacing words by rare words of their class, the attack
+of Zheng et al. (2020), therefore costs it much; adversarial training teaches it the classes. The
+seed chooses the words of each class, the frequent ones among them, and the sentences.
 """
 
 from functools import lru_cache
@@ -38,7 +38,7 @@ def _example(id_: int, text: Phrase) -> Example:
 
 
 def _tags(word_class: str) -> tuple[str, str]:
-    """Return both tags of a class, of one with two pairs that which its rule names by `.TAG`."""
+    """Return both tags of a class; a rule chooses between two pairs by `.TAG`."""
     name, _, tag = word_class.partition(".")
     pairs = (CONTENT.get(name) or FUNCTION[name]).tags
     return next(pair for pair in pairs if tag in ("", pair[1]))
@@ -48,9 +48,9 @@ def treebank_lexicon(seed: int = 0) -> dict[str, list[str]]:
     """List the substitutes that keep the tree, by `word/TAG` in the lexicon's casing.
 
     Returns:
-        For each content word under each of its Penn tags, the other words of its lexical class,
-        in a fixed order drawn from the seed. All are words that the training split holds twice or
-        more, so none is unknown to a parser. Any number of words of a sentence may be replaced.
+        For each content word and each of its Penn tags, the other words of its lexical class, in
+        a fixed order drawn from the seed. All of them occur at least twice in the training split,
+        so that parsers know them. Any number of words of a sentence may be replaced.
     """
     known = Lexicon(seed, CONTENT, FUNCTION).substitutes(sample_treebank(seed).train)
     return {

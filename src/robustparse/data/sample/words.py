@@ -1,10 +1,10 @@
-"""The words of the embedded samples, by lexical class, from the text files next to this.
+"""The words of the embedded samples by lexical class, from text files in this folder.
 
-In the treebank a class decides an attachment: a tool or a part after "with", a transitive or an
-intransitive participle before a plural noun. All words of one class carry the same tags, and no
-form is in two classes, so that one word may replace another of its class without changing the
-parse. Words of two classes have two tags each (`dual`: work as a noun or a verb; `erg`: trained as
-a past tense or a participle); only the rest of the sentence tells these apart.
+In the treebank, a class decides an attachment: a tool or a part after "with", a transitive or an
+intransitive participle before a plural noun. All words of a class have the same tags, and no form
+is in two classes, so that a word may replace another word of its class without changing the parse.
+The words of two classes have two tags each (`dual`: work as a noun or a verb; `erg`: trained as a
+past tense or a participle); only the rest of the sentence shows which tag is right.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ class WordClass(NamedTuple):
 
 def read_words(name: str) -> Mapping[str, WordClass]:
     """Read a file: indented lines hold the words of the class that is named before them."""
-    found: dict[str, WordClass] = {}
+    classes: dict[str, WordClass] = {}
     word_class = ""
     for line in (files(__package__) / name).read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
-            tags, words = found[word_class]
-            found[word_class] = WordClass(tags, (*words, *line.split()))
+            tags, words = classes[word_class]
+            classes[word_class] = WordClass(tags, (*words, *line.split()))
         elif not line.startswith("#"):
             word_class, *pairs = line.split()
             tags = tuple((upos, tag) for upos, _, tag in (pair.partition("/") for pair in pairs))
-            found[word_class] = WordClass(tags, ())
-    return MappingProxyType(found)
+            classes[word_class] = WordClass(tags, ())
+    return MappingProxyType(classes)

@@ -115,7 +115,7 @@ class LogicalFormDataModule(DataModule):
     Args:
         columns: the names of the columns of utterance and form, where columns have names.
         held_out: the fraction of the training utterances, drawn from the seed, that is not trained
-            on and takes the place of the development set; not with ``augmented_files``, whose
+            on and takes the place of the development set; not with copies (``augmentation``), whose
             copies may be those of held-out utterances.
         language: of the forms: ``lambda``, ``prolog``, or the class path of a `Language` of a
             trusted module; by default the first two are told by their tokens.
@@ -135,10 +135,8 @@ class LogicalFormDataModule(DataModule):
         super().__init__(**settings)
         if not 0.0 <= held_out < 1.0:
             raise InputError(f"must be in [0, 1), got {held_out}", key=_HELD_OUT)
-        if held_out and self.augmented_files:
-            found = (
-                f"got {held_out} with augmented_files, whose copies may be of held-out utterances"
-            )
+        if held_out and self.augmentation.files:
+            found = f"got {held_out} with copies, whose originals may be held out"
             remedy = (
                 "divide the training file, make copies of one part, and name the other dev_file"
             )

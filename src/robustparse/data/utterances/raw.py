@@ -111,21 +111,21 @@ class RawReading(Reading):
         """Align an utterance with its raw text, whose words get the utterance's tags."""
         words = utterance.words
         placed = raw.placed(raw.words)
-        places = np.full(len(words), -1)
+        positions = np.full(len(words), -1)
         matcher = SequenceMatcher(None, [token for token, _ in placed], words, autojunk=False)
         for first, second, size in matcher.get_matching_blocks():
-            places[second : second + size] = [at for _, at in placed[first : first + size]]
+            positions[second : second + size] = [at for _, at in placed[first : first + size]]
         slots = slots_in(words)
-        free = (places >= 0) & np.array([word not in slots for word in words])
+        free = (positions >= 0) & np.array([word not in slots for word in words])
         # A raw word without a token of its own, such as the first of a slot, gets the next tags.
-        standing = np.flatnonzero(places >= 0)
-        after = np.searchsorted(places[standing], np.arange(len(raw.words)))
+        standing = np.flatnonzero(positions >= 0)
+        after = np.searchsorted(positions[standing], np.arange(len(raw.words)))
         owners = np.append(standing, len(words) - 1)[after].tolist()
         upos, xpos = (
             tuple(tags[owner] for owner in owners) if tags else ()
             for tags in (utterance.upos, utterance.xpos)
         )
-        return cls(Sentence(raw.words, upos, xpos), words, places, free, raw)
+        return cls(Sentence(raw.words, upos, xpos), words, positions, free, raw)
 
     def candidates(self, index: int, words: Sequence[str]) -> list[str]:
         """Also leave out final punctuation, slots and words of slots: they change other tokens."""
@@ -145,10 +145,10 @@ class RawReading(Reading):
     def of(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the utterance with what is read of the words that are others."""
         changed = [new != old for new, old in zip(words, self.sentence.words, strict=True)]
-        places = zip(self.words, self.places.tolist(), self.free.tolist(), strict=True)
+        positions = zip(self.words, self.positions.tolist(), self.free.tolist(), strict=True)
         return tuple(
             self.read(words[place]) if free and changed[place] else word
-            for word, place, free in places
+            for word, place, free in positions
         )
 
 

@@ -1,5 +1,7 @@
 """A convolutional text classifier (Kim 2014), in the sizes of Jin et al. (2020): their WordCNN."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -9,28 +11,20 @@ from robustparse.errors import InputError, check_least
 from robustparse.models.classification.classifier import TextClassifier, padded_words
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
-from robustparse.models.optimization import Optimization
 
 
 class WordCNN(TextClassifier):
     """Convolutions of several widths, ReLU, maximum over time, a linear layer.
 
-    A text shorter than the widest convolution is padded to its width; these zeros are read, those
-    that come from longer texts in its batch are not.
+    A text shorter than the widest convolution is padded with zeros to this width. Convolutions do
+    not read the padding that longer texts in the batch require.
 
     Args:
-        encoder: gives a vector a word; by default ``WordEmbeddings``.
-        widths: of the convolutions, in words (3, 4, 5).
-        filters: of each width (100).
-        dropout: of the pooled vector (0.3, released code of Jin et al. 2020).
-        optimization: by default Adam at 1e-3, constant.
-        seed: of initialisation and dropout.
-        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
-            read from files, with a new optimiser.
-        vocabulary: given by the data module or a checkpoint.
-
-    Raises:
-        InputError: a number out of range, or see ``initialize``.
+        encoder: returns a vector for each word; by default ``WordEmbeddings``.
+        widths: widths of the convolutions in words (3, 4, 5).
+        filters: number of filters of each width (100).
+        dropout: dropout rate of the text's vector (0.3, released code of Jin et al. 2020).
+        base: see `Model`.
     """
 
     def __init__(
@@ -39,19 +33,16 @@ class WordCNN(TextClassifier):
         widths: tuple[int, ...] = (3, 4, 5),
         filters: int = 100,
         dropout: float = 0.3,
-        optimization: Optimization | None = None,
-        seed: int = 0,
-        init_from: str | None = None,
-        vocabulary: Vocabulary | None = None,
+        **base: Any,
     ) -> None:
-        super().__init__(encoder or WordEmbeddings(), dropout, optimization, seed)
+        super().__init__(encoder or WordEmbeddings(), dropout, **base)
         if not widths:
             raise InputError("has no width", key="WordCNN: widths", expected="one at least")
         for width in widths:
             check_least("WordCNN", widths=width)
         check_least("WordCNN", filters=filters)
         self.widths, self.filters = tuple(widths), filters
-        self.initialize(vocabulary, init_from)
+        self.initialize()
 
     @property
     def pooled_dim(self) -> int:
@@ -68,12 +59,12 @@ class WordCNN(TextClassifier):
         """See ``TextClassifier``."""
         states, lengths = self.encoder(embeddings, batch.words, batch.lengths), batch.lengths
         words, sizes = padded_words(states, lengths, max(self.widths))
-        parts = []
+        maxima = []
         for width, convolution in zip(self.widths, self.convolutions, strict=True):
             # [batch, filters, windows]
-            found = convolution(words.transpose(1, 2)).relu()
-            windows = torch.arange(found.shape[2], device=found.device)
+            features = convolution(words.transpose(1, 2)).relu()
+            windows = torch.arange(features.shape[2], device=features.device)
             inside = windows <= sizes[:, None] - width
-            # No activation is below 0: zeros where a window leaves the text change no maximum.
-            parts.append((found * inside[:, None]).amax(2))
-        return torch.cat(parts, dim=1)
+            # Features are not negative, so that zeros for windows outside the text change nothing.
+            maxima.append((features * inside[:, None]).amax(2))
+        return torch.cat(maxima, dim=1)

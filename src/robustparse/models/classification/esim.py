@@ -1,4 +1,6 @@
-"""ESIM (Chen et al. 2017): words of both texts are aligned, compared and composed."""
+"""ESIM (Chen et al. 2017): aligns, compares and composes the words of two texts."""
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,34 +21,26 @@ class ESIM(PairClassifier):
     """Enhanced sequential inference (Chen et al. 2017), the sequential model without parses.
 
     Args:
-        encoder: gives a vector a word; by default ``WordEmbeddings``.
-        hidden: LSTM units a direction, and width of both linear layers (300).
-        dropout: before both LSTMs, one mask a text, and around the last layers (0.5).
-        optimization: by default Adam at 4e-4, constant (Chen et al. 2017).
-        seed: of initialisation and dropout.
-        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
-            read from files, with a new optimiser.
-        vocabulary: given by the data module or a checkpoint.
-
-    Raises:
-        InputError: a number out of range, or see ``initialize``.
+        encoder: returns a vector for each word; by default ``WordEmbeddings``.
+        hidden: LSTM units of each direction, and width of both linear layers (300).
+        dropout: dropout rate before both LSTMs, with one mask for all words of a text, and before
+            and after the last layers (0.5).
+        base: see `Model`; by default Adam at 4e-4, constant (Chen et al. 2017).
     """
+
+    default_optimization = Optimization(4e-4, (0.9, 0.999), 1e-8, schedule="constant")
 
     def __init__(
         self,
         encoder: Encoder | None = None,
         hidden: int = 300,
         dropout: float = 0.5,
-        optimization: Optimization | None = None,
-        seed: int = 0,
-        init_from: str | None = None,
-        vocabulary: Vocabulary | None = None,
+        **base: Any,
     ) -> None:
-        usual = Optimization(4e-4, betas=(0.9, 0.999), eps=1e-8, schedule="constant")
-        super().__init__(encoder or WordEmbeddings(), dropout, optimization or usual, seed)
+        super().__init__(encoder or WordEmbeddings(), dropout, **base)
         check_least("ESIM", hidden=hidden)
         self.hidden = hidden
-        self.initialize(vocabulary, init_from)
+        self.initialize()
 
     @property
     def pooled_dim(self) -> int:
@@ -55,7 +49,7 @@ class ESIM(PairClassifier):
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers."""
-        self.encoding = BiLSTM(self.encoder.out_dim, self.hidden, 1, 0.0)
+        self.input_encoding = BiLSTM(self.encoder.out_dim, self.hidden, 1, 0.0)
         self.projection = nn.Linear(8 * self.hidden, self.hidden)
         self.composition = BiLSTM(self.hidden, self.hidden, 1, 0.0)
         self.final = nn.Linear(8 * self.hidden, self.hidden)
@@ -69,7 +63,7 @@ class ESIM(PairClassifier):
         a, of_a = a[of_text], of_a[of_text]
         read = self.encoder(embeddings, batch.words, batch.lengths)
         b, of_b = self._encoded(read, batch.lengths)
-        # Local inference (section 3.2): each word next to what it attends to in the other text.
+        # Local inference (section 3.2): each word attends to the words of the other text.
         scores = a @ b.transpose(1, 2)
         of_b_words = scores.masked_fill(~of_b[:, None], float("-inf")).softmax(2)
         of_a_words = scores.masked_fill(~of_a[:, :, None], float("-inf")).softmax(1)
@@ -81,15 +75,16 @@ class ESIM(PairClassifier):
         return self.final(v).tanh()  # type: ignore[no-any-return]
 
     def _encoded(self, states: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """``(texts, 1 + length, dim)`` -> ``(texts, length, 2 * hidden)``, and which are words."""
+        """Encode texts, ``(texts, 1 + length, dim)``; return their states and which are words."""
         words, sizes = padded_words(states, lengths)
         dropped = shared_dropout(words, self.dropout, self.training)
         mask = torch.arange(words.shape[1], device=words.device) < sizes[:, None]
-        return self.encoding(dropped, sizes), mask
+        return self.input_encoding(dropped, sizes), mask
 
-    def _enhanced(self, one: Tensor, other: Tensor) -> Tensor:
-        """Each ``(batch, length, 2 * hidden)`` -> ``(batch, length, hidden)``."""
-        enhanced = torch.cat([one, other, one - other, one * other], dim=-1)
+    def _enhanced(self, words: Tensor, attended: Tensor) -> Tensor:
+        """Compare words with what they attend to: ``(batch, length, hidden)``."""
+        difference, product = words - attended, words * attended
+        enhanced = torch.cat([words, attended, difference, product], dim=-1)
         return shared_dropout(self.projection(enhanced).relu(), self.dropout, self.training)
 
     def _composed(self, enhanced: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

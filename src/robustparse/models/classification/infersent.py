@@ -1,4 +1,6 @@
-"""InferSent (Conneau et al. 2017): both texts become vectors, which are compared."""
+"""InferSent (Conneau et al. 2017): compares the vectors of two texts."""
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,29 +13,20 @@ from robustparse.models.classification.pairs import PairClassifier
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.lstm import BiLSTM
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
-from robustparse.models.optimization import Optimization
 
 
 class InferSent(PairClassifier):
-    """One BiLSTM reads both texts; the maximum over time of each is its vector, u and v.
+    """A BiLSTM with maximum over time for both texts, and two layers on [u; v; |u - v|; u * v].
 
-    ``[u; v; |u - v|; u * v]`` goes through two layers of tanh. The released code surrounds texts by
-    ``<s>`` and ``</s>`` and lets padding reach the maximum; here there is neither, so that an
-    answer does not depend on the other texts of a batch.
+    Unlike the released code, there are no ``<s>`` and ``</s>`` around texts, and padding does not
+    reach the maximum, so that an answer does not depend on the other texts of a batch.
 
     Args:
-        encoder: gives a vector a word; by default ``WordEmbeddings``.
-        hidden: LSTM units a direction (2048, Conneau et al. 2017).
-        layer_dim: of the two layers (512, released code of Jin et al. 2020).
-        dropout: before the last layer (0, released code of Jin et al. 2020).
-        optimization: by default Adam at 1e-3, constant.
-        seed: of initialisation and dropout.
-        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
-            read from files, with a new optimiser.
-        vocabulary: given by the data module or a checkpoint.
-
-    Raises:
-        InputError: a number out of range, or see ``initialize``.
+        encoder: returns a vector for each word; by default ``WordEmbeddings``.
+        hidden: LSTM units of each direction (2048, Conneau et al. 2017).
+        layer_dim: width of the two layers (512, released code of Jin et al. 2020).
+        dropout: dropout rate before the last layer (0, released code of Jin et al. 2020).
+        base: see `Model`.
     """
 
     def __init__(
@@ -42,15 +35,12 @@ class InferSent(PairClassifier):
         hidden: int = 2048,
         layer_dim: int = 512,
         dropout: float = 0.0,
-        optimization: Optimization | None = None,
-        seed: int = 0,
-        init_from: str | None = None,
-        vocabulary: Vocabulary | None = None,
+        **base: Any,
     ) -> None:
-        super().__init__(encoder or WordEmbeddings(), dropout, optimization, seed)
+        super().__init__(encoder or WordEmbeddings(), dropout, **base)
         check_least("InferSent", hidden=hidden, layer_dim=layer_dim)
         self.hidden, self.layer_dim = hidden, layer_dim
-        self.initialize(vocabulary, init_from)
+        self.initialize()
 
     @property
     def pooled_dim(self) -> int:
@@ -77,6 +67,6 @@ class InferSent(PairClassifier):
         return compared
 
     def _sentence(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """``(texts, 1 + length, dim)`` -> ``(texts, 2 * hidden)``, the maximum over the words."""
+        """Return the vectors of texts, ``(texts, 1 + length, dim)`` -> ``(texts, 2 * hidden)``."""
         words, sizes = padded_words(states, lengths)
         return maximum(self.lstm(words, sizes), sizes)

@@ -1,5 +1,7 @@
 """A recurrent text classifier, in the sizes of Jin et al. (2020): their WordLSTM."""
 
+from typing import Any
+
 from torch import Tensor
 
 from robustparse.data.batch import Batch
@@ -9,25 +11,18 @@ from robustparse.models.classification.classifier import TextClassifier, maximum
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.lstm import BiLSTM
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
-from robustparse.models.optimization import Optimization
 
 
 class WordLSTM(TextClassifier):
     """A BiLSTM, maximum over time, a linear layer.
 
     Args:
-        encoder: gives a vector a word; by default ``WordEmbeddings``.
-        hidden: LSTM units a direction (75: "150" in Jin et al. 2020 is both).
-        layers: of the LSTM (1).
-        dropout: of the pooled vector (0.3, released code of Jin et al. 2020), and between layers.
-        optimization: by default Adam at 1e-3, constant.
-        seed: of initialisation and dropout.
-        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
-            read from files, with a new optimiser.
-        vocabulary: given by the data module or a checkpoint.
-
-    Raises:
-        InputError: a number out of range, or see ``initialize``.
+        encoder: returns a vector for each word; by default ``WordEmbeddings``.
+        hidden: LSTM units of each direction (75; "150" in Jin et al. 2020 counts both).
+        layers: number of LSTM layers (1).
+        dropout: dropout rate of the text's vector (0.3, released code of Jin et al. 2020), and
+            between layers.
+        base: see `Model`.
     """
 
     def __init__(
@@ -36,15 +31,12 @@ class WordLSTM(TextClassifier):
         hidden: int = 75,
         layers: int = 1,
         dropout: float = 0.3,
-        optimization: Optimization | None = None,
-        seed: int = 0,
-        init_from: str | None = None,
-        vocabulary: Vocabulary | None = None,
+        **base: Any,
     ) -> None:
-        super().__init__(encoder or WordEmbeddings(), dropout, optimization, seed)
+        super().__init__(encoder or WordEmbeddings(), dropout, **base)
         check_least("WordLSTM", hidden=hidden, layers=layers)
         self.hidden, self.layers = hidden, layers
-        self.initialize(vocabulary, init_from)
+        self.initialize()
 
     @property
     def pooled_dim(self) -> int:

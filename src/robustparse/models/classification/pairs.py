@@ -1,11 +1,12 @@
-"""Classifiers of pairs of texts, as for entailment: what a hypothesis says of its premise.
+"""Classifiers of pairs of texts, for entailment: a premise and a hypothesis.
 
-The premise is the context of the text (`Sentence.context`). It is no part of a batch's words: the
-mark of every word numbers it, so that attacks, filters, budgets and deltas see the hypothesis only.
-Each distinct premise of a batch is read once.
+The premise is the context of the text (`Sentence.context`). The words of a batch are those of the
+hypothesis, and their marks number the premise, so that attacks, constraints and deltas see only the
+hypothesis. Each distinct premise of a batch is read once.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,66 +18,59 @@ from robustparse.errors import InputError
 from robustparse.models.classification.classifier import TextClassifier
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.word_table import UNKNOWN, in_order_met
-from robustparse.models.optimization import Optimization
 from robustparse.types import Example, Sentence
 
 
 class PairClassifier(TextClassifier):
-    """Answers with a label for a text and its context; see `TextClassifier` for the arguments.
-
-    Raises:
-        InputError: a number is out of range.
-    """
+    """Answers with a label for a text and its context; see `TextClassifier` for the arguments."""
 
     reads_pairs = True
 
-    def __init__(
-        self, encoder: Encoder, dropout: float, optimization: Optimization | None, seed: int
-    ) -> None:
-        super().__init__(encoder, dropout, optimization, seed)
+    def __init__(self, encoder: Encoder, dropout: float, **base: Any) -> None:
+        super().__init__(encoder, dropout, **base)
         if encoder.reads_tags:
             key = f"{type(self).__name__}: encoder"
-            raise InputError("reads tags, which pairs have none of", key=key)
+            raise InputError("reads tags, and pairs have no tags", key=key)
         self._numbers: dict[str, int] = {}
-        # Row 0 is that of no context, which attacks never ask for: it reads as an unknown word.
+        # Context 0 means no context; attacks never use it. It is read as an unknown word.
         self._contexts = [np.array([UNKNOWN], dtype=np.int64)]
 
     def intern_marks(self, marks: Sequence[str]) -> NDArray[np.int32]:
-        """Return the number of each context, words with blanks between, ``(marks,)``."""
+        """Return the number of each context, words separated by blanks, ``(marks,)``."""
         for mark in dict.fromkeys(marks):
             if mark not in self._numbers:
                 self._numbers[mark] = len(self._contexts)
-                self._contexts.append(self.encoder.intern(mark.split()).astype(np.int64))
+                self._contexts.append(self.intern(mark.split()).astype(np.int64))
         return np.array([self._numbers[mark] for mark in marks], dtype=np.int32)
 
     def contexts(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return the distinct contexts of a batch.
 
         Returns:
-            Their rows, ``(contexts, longest)``, 0 after the words; words of each, ``(contexts,)``;
+            Their rows, ``(contexts, longest)``, 0 after the words; their lengths, ``(contexts,)``;
             and the context of each text, ``(batch,)``.
         """
         numbers, of_text = in_order_met(batch.marks[:, 0])
-        found = [self._contexts[number] for number in numbers.tolist()]
-        lengths = torch.tensor([len(rows) for rows in found])
-        words = torch.zeros(len(found), int(lengths.max()), dtype=torch.long)
-        for place, rows in enumerate(found):
-            words[place, : len(rows)] = torch.from_numpy(rows)
+        contexts = [self._contexts[number] for number in numbers.tolist()]
+        lengths = torch.tensor([len(rows) for rows in contexts])
+        words = torch.zeros(len(contexts), int(lengths.max()), dtype=torch.long)
+        for index, rows in enumerate(contexts):
+            words[index, : len(rows)] = torch.from_numpy(rows)
         return words.to(of_text.device), lengths.to(of_text.device), of_text
 
     def read_contexts(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Read each distinct context.
 
         Returns:
-            ``(contexts, 1 + longest, dim)``, ROOT first; then as `contexts`: words of each, and
-            the context of each text.
+            States, ``(contexts, 1 + longest, dim)``, ROOT first; then as in `contexts` their
+            lengths, and the context of each text.
         """
         words, lengths, of_text = self.contexts(batch)
         states = self.encoder(self.encoder.embed(words, torch.zeros_like(words)), words, lengths)
         return states, lengths, of_text
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Refuse texts without a context, and contexts that the encoder cannot read, too.
+        """Reject texts that it cannot read, texts without a context, and unreadable contexts.
 
         Raises:
             InputError: names the first such text, counted from 1.
@@ -90,7 +84,7 @@ class PairClassifier(TextClassifier):
                     expected="premise, hypothesis and label, or Sentence(words, context=...)",
                 )
             try:
-                self.encoder.check(Sentence(example.sentence.context))
+                self.encoder.check(Sentence(tuple(self.codes(example.sentence.context))))
             except InputError as error:
-                found = f"its first text: {error}"
-                raise InputError(found, key=f"sentence {example.id + 1}") from None
+                problem = f"its first text: {error}"
+                raise InputError(problem, key=f"sentence {example.id + 1}") from None

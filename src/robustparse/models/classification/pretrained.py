@@ -1,11 +1,10 @@
-"""A linear layer on a whole text's vector, as BERT is fine-tuned (Devlin et al. 2019)."""
+"""A linear layer on the encoder's vector of a text, as BERT is fine-tuned (Devlin et al. 2019)."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from torch import Tensor
 
 from robustparse.data.batch import Batch
-from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice
 from robustparse.models.classification.classifier import (
     TextClassifier,
@@ -13,7 +12,6 @@ from robustparse.models.classification.classifier import (
     padded_words,
 )
 from robustparse.models.encoders.base import Encoder
-from robustparse.models.optimization import Optimization
 
 TextPooling = Literal["first", "mean"]
 
@@ -22,20 +20,16 @@ class EncoderClassifier(TextClassifier):
     """An encoder, usually a pretrained ``TransformerEncoder``, and a linear layer.
 
     Args:
-        encoder: gives a vector a word and, before them, one for ROOT.
-        pooling: a text's vector is the ``first``, ROOT's, which is [CLS] to a Transformer (Devlin
-            et al. 2019), or the ``mean`` over the words that the encoder reads.
-        dropout: of that vector (0.1, Devlin et al. 2019).
-        optimization: by default Adam, constant, at 5e-5 in a pretrained encoder (Jin et al. 2020)
-            and 1e-3 elsewhere.
-        seed: of initialisation and dropout.
-        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
-            read from files, with a new optimiser.
-        vocabulary: given by the data module or a checkpoint.
+        encoder: returns a vector for ROOT, and one for each word.
+        pooling: ``first`` takes the vector of ROOT, [CLS] in a Transformer (Devlin et al. 2019);
+            ``mean`` the mean over the words that the encoder reads.
+        dropout: dropout rate of this vector (0.1, Devlin et al. 2019).
+        base: see `Model`; by default Adam, constant, at 5e-5 in a pretrained encoder (Jin et al.
+            2020) and 1e-3 elsewhere.
 
     Raises:
-        InputError: there is no such pooling, a number out of range, the ``first`` vector is not of
-            the whole text, or see ``initialize``.
+        InputError: the pooling is unknown, a number is out of range, the ``first`` vector does not
+            depend on the whole text, or see ``initialize``.
     """
 
     def __init__(
@@ -43,12 +37,9 @@ class EncoderClassifier(TextClassifier):
         encoder: Encoder,
         pooling: TextPooling = "first",
         dropout: float = 0.1,
-        optimization: Optimization | None = None,
-        seed: int = 0,
-        init_from: str | None = None,
-        vocabulary: Vocabulary | None = None,
+        **base: Any,
     ) -> None:
-        super().__init__(encoder, dropout, optimization, seed)
+        super().__init__(encoder, dropout, **base)
         check_choice("EncoderClassifier: pooling", pooling, get_args(TextPooling))
         if pooling == "first":
             check_contextual("EncoderClassifier", encoder, "set pooling to mean")
@@ -59,7 +50,7 @@ class EncoderClassifier(TextClassifier):
                     expected="error or truncate, or the pooling mean",
                 )
         self.pooling = pooling
-        self.initialize(vocabulary, init_from)
+        self.initialize()
 
     @property
     def pooled_dim(self) -> int:
@@ -71,7 +62,7 @@ class EncoderClassifier(TextClassifier):
         states = self.encoder(embeddings, batch.words, batch.lengths)
         if self.pooling == "first":
             return states[:, 0]  # type: ignore[no-any-return]
-        # Words over a limit at which the encoder truncates have no unit.
+        # Words beyond the limit of a truncating encoder have no unit.
         read = self.encoder.unit_words(batch.words, batch.lengths).amax(1)
         words, sizes = padded_words(states, read)
         return words.sum(1) / sizes.unsqueeze(1)

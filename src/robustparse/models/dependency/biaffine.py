@@ -1,11 +1,12 @@
 """Deep biaffine attention parser (Dozat and Manning 2017).
 
-Arc scores, eq. 6: s(j, i) = [h_i^dep; 1]^T U h_j^head, the 1 appended to the dependent only, which
-gives heads a prior. Label scores, eq. 7: the same form with 1 appended to both, one U a label.
+Arc scores, eq. 6: s(j, i) = [h_i^dep; 1]^T U h_j^head; the 1 appended to the dependent gives heads
+a prior. Label scores, eq. 7: the same form with 1 appended to both vectors, and a U for each label.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,26 +16,26 @@ from torch import Tensor, nn
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
+from robustparse.models.decisions import Decisions
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.dependency.trees import Decoder, check_decoder, decode_heads
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
-from robustparse.models.optimization import Optimization
-from robustparse.models.scores import mean_scores, single_precision
+from robustparse.models.mean_scores import mean_scores, single_precision
 
 EPSILON = 1.0
-"""Below this a lost arc, or pointing step, is not pushed down further (Zheng et al. 2020: 1)."""
+"""The margin loss stops growing when a wrong head wins by this much (1, Zheng et al. 2020)."""
 
 
 @dataclass
 class Scores:
-    """What the network says of a batch; position 0 is ROOT.
+    """Output of the network; position 0 is ROOT.
 
     Args:
         arcs: ``(batch, 1 + length, 1 + length)`` [dependent, head], -inf on padded heads.
-        rel_d, rel_h: ``(batch, 1 + length, label_dim)``, words as dependents and as heads, from
-            which labels are scored.
+        rel_d, rel_h: ``(batch, 1 + length, label_dim)``, the label MLPs' vectors of words as
+            dependents and as heads.
     """
 
     arcs: Tensor
@@ -43,7 +44,7 @@ class Scores:
 
 
 class MLP(nn.Module):
-    """One layer with LeakyReLU 0.1 and a dropout mask shared over the words."""
+    """A linear layer, LeakyReLU 0.1, and dropout with one mask for all words."""
 
     def __init__(self, input_dim: int, dim: int, dropout: float) -> None:
         super().__init__()
@@ -58,11 +59,11 @@ class MLP(nn.Module):
 
 
 class Biaffine(nn.Module):
-    """x^T U y with 1 appended to x, or to both: one matrix U an output, zero at first.
+    """x^T U y with 1 appended to x, or to both; U has a matrix for each output, initially zero.
 
     Args:
-        dim: of x and y.
-        outputs: how many scores a pair gets.
+        dim: width of x and y.
+        outputs: number of scores of a pair.
         bias_y: append 1 to y too.
     """
 
@@ -76,37 +77,30 @@ class Biaffine(nn.Module):
         return torch.einsum("...d,ode->...oe", _with_one(x), self.weight)
 
     def right(self, y: Tensor) -> Tensor:
-        """Return y as it is multiplied with ``left``, ``(..., dim + bias_y)``."""
+        """Return y, with a 1 if ``bias_y`` is set, ``(..., dim + bias_y)``."""
         return _with_one(y) if self.bias_y else y
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Score every pair: ``(batch, n, dim)`` and ``(batch, m, dim)`` -> ``(batch, n, m)``.
+        """Score all pairs: ``(batch, n, dim)`` and ``(batch, m, dim)`` -> ``(batch, n, m)``.
 
-        There is one output only.
+        Only the first output is computed.
         """
         return (_with_one(x) @ self.weight[0]) @ self.right(y).transpose(1, 2)
 
 
-class BiaffineParser(DependencyParser):
+class BiaffineParser(DependencyParser[Scores]):
     """Dozat and Manning's parser over any encoder.
 
     Args:
-        encoder: gives a vector a word.
-        arc_dim: of the arc MLPs (500).
-        label_dim: of the label MLPs (100).
-        dropout: in the MLPs (0.33).
-        decoder: see ``decode_heads``; greedy heads, repaired where they are no tree with one root
-            (SuPar).
-        labelled: score an arc by log p(head) + log p(its best label) instead of p(head) (Wang et
-            al. 2021).
-        optimization: optimiser and schedule.
-        seed: of initialisation and dropout.
-        init_from: a checkpoint to start from: its weights, its vocabulary and what its encoder had
-            read from files, with a new optimiser.
-        vocabulary: given by the data module or a checkpoint.
-
-    Raises:
-        InputError: an unknown decoder, a number out of range, or see ``initialize``.
+        encoder: returns a vector for each word.
+        arc_dim: width of the arc MLPs (500).
+        label_dim: width of the label MLPs (100).
+        dropout: dropout rate of the MLPs (0.33).
+        decoder: see ``decode_heads``; by default greedy heads, with the best tree for sentences
+            whose greedy heads are no tree with one root (SuPar).
+        labelled: score an arc by log p(head) + log p(best label | head) instead of p(head) (Wang
+            et al. 2021).
+        base: see `Model`.
     """
 
     def __init__(
@@ -115,20 +109,17 @@ class BiaffineParser(DependencyParser):
         arc_dim: int = 500,
         label_dim: int = 100,
         dropout: float = 0.33,
-        optimization: Optimization | None = None,
-        seed: int = 0,
-        init_from: str | None = None,
-        vocabulary: Vocabulary | None = None,
         decoder: Decoder = "repair",
         labelled: bool = False,
+        **base: Any,
     ) -> None:
-        super().__init__(encoder or LSTMEncoder(), optimization or Optimization(), seed)
+        super().__init__(encoder or LSTMEncoder(), **base)
         check_decoder(decoder)
         check_least("BiaffineParser", arc_dim=arc_dim, label_dim=label_dim)
         check_rates("BiaffineParser", dropout=dropout)
         self.arc_dim, self.label_dim, self.dropout = arc_dim, label_dim, dropout
         self.decoder, self.labelled = decoder, labelled
-        self.initialize(vocabulary, init_from)
+        self.initialize()
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers."""
@@ -140,8 +131,8 @@ class BiaffineParser(DependencyParser):
         self.arc_attn = Biaffine(self.arc_dim, bias_y=False)
         self.rel_attn = Biaffine(self.label_dim, len(vocabulary.labels))
 
-    def read(self, embeddings: Tensor, batch: Batch) -> Scores:
-        """``(batch, units, dim)`` -> scores."""
+    def states_of(self, embeddings: Tensor, batch: Batch) -> Scores:
+        """See `Model`."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         # [batch, 1 + length, 1 + length]
         arcs = single_precision(self.arc_attn(self.arc_mlp_d(states), self.arc_mlp_h(states)))
@@ -150,8 +141,8 @@ class BiaffineParser(DependencyParser):
         return Scores(arcs, self.rel_mlp_d(states), self.rel_mlp_h(states))
 
     def loss(self, states: Scores, batch: Batch) -> Tensor:
-        """Cross-entropy of heads and of labels at gold heads, summed by sentence, ``(batch,)``."""
-        rows, words = (batch.mask & (batch.gold["heads"] >= 0)).nonzero(as_tuple=True)
+        """Return the cross-entropy of heads, and of labels at gold heads, ``(batch,)``."""
+        rows, words = _with_head(batch)
         heads, labels = (batch.gold[name][rows, words] for name in ("heads", "labels"))
         cross_entropy = nn.functional.cross_entropy
         arc_loss = cross_entropy(states.arcs[rows, words + 1], heads, reduction="none")
@@ -164,20 +155,26 @@ class BiaffineParser(DependencyParser):
         by_sentence = arc_loss.new_zeros(len(batch))
         return by_sentence.index_add(0, rows, arc_loss + label_loss)
 
+    def decisions(self, states: Scores, batch: Batch) -> list[Decisions]:
+        """See `Model`: each word's head, and its label at the gold head."""
+        rows, words = _with_head(batch)
+        labels = self._label_scores(states, rows, words + 1, batch.gold["heads"][rows, words])
+        return [Decisions.of(rows, states.arcs[rows, words + 1], labels)]
+
     def margin(self, states: Scores, batch: Batch) -> Tensor:
         """Return -F of Zheng et al. 2020, eq. 4, over the words with a gold head, ``(batch,)``.
 
         F(x) = sum over the words m of max(s(h_m, m) - max over j != h_m of s(j, m), -eps): by how
-        much the gold head h_m beats its best rival. A word is no rival head of its own. A word
+        much the gold head h_m beats its best rival. A word is not its own rival head. A word
         without a rival adds nothing.
         """
         arcs = states.arcs[:, 1:]
         gold = batch.gold["heads"]
-        places = torch.arange(arcs.shape[2], device=arcs.device)
+        positions = torch.arange(arcs.shape[2], device=arcs.device)
         heads = gold.clamp(min=0).unsqueeze(-1)
         # [batch, length, 1 + length]
-        own = 1 + torch.arange(arcs.shape[1]).to(places)[:, None]
-        rivals = arcs.masked_fill((places == heads) | (places == own), float("-inf")).amax(-1)
+        no_rival = (positions == heads) | (positions == positions[1:, None])
+        rivals = arcs.masked_fill(no_rival, float("-inf")).amax(-1)
         margins = (arcs.gather(2, heads).squeeze(-1) - rivals).clamp(min=-EPSILON)
         counted = batch.mask & (gold >= 0) & (rivals > float("-inf"))
         return -margins.masked_fill(~counted, 0.0).sum(1)
@@ -188,21 +185,17 @@ class BiaffineParser(DependencyParser):
         states: Sequence[Scores],
         batches: Sequence[Batch],
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Return the decoder's heads and their best possible labels, by the parsers' mean.
-
-        Labels are numbered as this parser does.
-        """
+        """Decode heads from the members' mean scores, then choose their best possible labels."""
         mask, lengths = batches[0].mask, batches[0].lengths
-        answering = list(zip(members, states, strict=True))
-        arcs = mean_scores([own.arcs for own in states], self.mean)
+        arcs = mean_scores([scores.arcs for scores in states], self.mean)
         if self.labelled:
-            arcs = arcs.log_softmax(-1) + self._best_labels(answering).to(arcs.dtype)
+            arcs = arcs.log_softmax(-1) + self._best_labels(members, states).to(arcs.dtype)
         heads = decode_heads(arcs.detach().cpu().numpy(), lengths.cpu().numpy(), self.decoder)
         rows, words = mask.nonzero(as_tuple=True)
         chosen = torch.from_numpy(heads.astype(np.int64)).to(lengths.device)[rows, words]
         scores = [
-            self._as_numbered(one, one._label_scores(own, rows, words + 1, chosen))
-            for one, own in answering
+            member._label_scores(of_member, rows, words + 1, chosen)
+            for member, of_member in zip(members, states, strict=True)
         ]
         labels = torch.zeros(heads.shape, dtype=torch.int16, device=lengths.device)
         possible = self.possible_labels(mean_scores(scores, self.mean), chosen)
@@ -210,33 +203,33 @@ class BiaffineParser(DependencyParser):
         return heads, labels.cpu().numpy()
 
     def _label_scores(self, scores: Scores, rows: Tensor, words: Tensor, heads: Tensor) -> Tensor:
-        """Return label scores of arcs, ``(arcs, labels)``; arguments are ``(arcs,)`` indices."""
+        """Return label scores of arcs, ``(arcs, labels)``, from indices, each ``(arcs,)``."""
         # [arcs, labels, label_dim + 1]
         mixed = self.rel_attn.left(scores.rel_d[rows, words])
         governors = self.rel_attn.right(scores.rel_h[rows, heads])
         return single_precision(torch.einsum("ale,ae->al", mixed, governors))
 
-    def _best_labels(self, answering: Sequence[tuple["BiaffineParser", Scores]]) -> Tensor:
+    def _best_labels(self, members: Sequence["BiaffineParser"], states: Sequence[Scores]) -> Tensor:
         """Return log p(best possible label | head), ``(batch, 1 + length, 1 + length)``."""
         best = []
-        heads = torch.arange(answering[0][1].arcs.shape[2], device=answering[0][1].arcs.device)
-        for row in range(len(answering[0][1].arcs)):
-            found = []
-            for one, own in answering:
-                mixed = one.rel_attn.left(own.rel_d[row])
-                governors = one.rel_attn.right(own.rel_h[row])
-                # [1 + length, 1 + length, labels], a sentence at a time: it is the largest tensor
-                scores = single_precision(torch.einsum("ile,je->ijl", mixed, governors))
-                found.append(self._as_numbered(one, scores))
-            chances = mean_scores(found, self.mean).log_softmax(-1)
-            best.append(self.possible_labels(chances, heads).amax(-1))
+        arcs = states[0].arcs
+        heads = torch.arange(arcs.shape[2], device=arcs.device)
+        for row in range(len(arcs)):
+            scores = []
+            for member, of_member in zip(members, states, strict=True):
+                mixed = member.rel_attn.left(of_member.rel_d[row])
+                governors = member.rel_attn.right(of_member.rel_h[row])
+                # [1 + length, 1 + length, labels]: for one sentence, since it is the largest tensor
+                scores.append(single_precision(torch.einsum("ile,je->ijl", mixed, governors)))
+            log_probabilities = mean_scores(scores, self.mean).log_softmax(-1)
+            best.append(self.possible_labels(log_probabilities, heads).amax(-1))
         return torch.stack(best)
 
-    def _as_numbered(self, one: "BiaffineParser", scores: Tensor) -> Tensor:
-        """Return a parser's scores of labels, ``(..., labels)``, in this one's order of labels."""
-        if one is self:
-            return scores
-        return scores[..., one.vocabulary.places_of(self.vocabulary.labels)]
+
+def _with_head(batch: Batch) -> tuple[Tensor, Tensor]:
+    """Return the rows and positions of the words that have a gold head, both ``(words,)``."""
+    rows, words = (batch.mask & (batch.gold["heads"] >= 0)).nonzero(as_tuple=True)
+    return rows, words
 
 
 def _with_one(inputs: Tensor) -> Tensor:

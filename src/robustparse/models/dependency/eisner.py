@@ -1,11 +1,10 @@
 """Compiled loop of `trees.eisner`: the best projective tree in O(length^3) (Eisner 1996).
 
-Four charts over spans `i <= j`: *open* spans end in the arc that joins i and j, *closed* spans have
-taken all dependents of their head on that side; `right` means that i is the head, `left` that j
-is. A cell weighs `(forbidden arcs, value)`, compared lexicographically, so that forbidden arcs
-appear only where no projective tree avoids them. A single root is exact: words are charted
-without ROOT, and the one word r that hangs from ROOT is chosen at the end,
-`score(r, ROOT) + closed_left(1, r) + closed_right(r, n)`.
+There are four charts over spans `i <= j`: an *open* span has an arc between i and j, a *closed*
+span has all dependents of its head on that side; i is the head in `right` charts, j in `left`
+charts. A cell has the weight `(forbidden arcs, value)`, compared lexicographically, so that
+forbidden arcs appear only if no projective tree avoids them. The single root is exact: the charts
+leave out ROOT, and its child r maximizes `score(r, ROOT) + closed_left(1, r) + closed_right(r, n)`.
 """
 
 import numpy as np
@@ -18,7 +17,7 @@ OPEN_LEFT, OPEN_RIGHT, CLOSED_LEFT, CLOSED_RIGHT = 0, 1, 2, 3
 
 @njit(cache=True, nogil=True)
 def decode_batch(values: Floats, forbidden: Mask, lengths: Indices, heads: Heads) -> None:
-    """Write the best projective tree of each sentence into `heads`; arguments as of `mst`'s."""
+    """Write the best projective tree of each sentence into `heads`; see `mst` for the arguments."""
     for b in range(lengths.shape[0]):
         n = lengths[b]
         if n == 0:
@@ -57,12 +56,12 @@ def _fill(
 def _best_split(
     left: int, right: int, i: int, j: int, gap: int, value: Floats, penalty: Indices
 ) -> tuple[int, int, float]:
-    """Find the k whose cells `left[i, k]`, `right[k + gap, j]` weigh most, the lowest on ties.
+    """Find the k with the best sum of `left[i, k]` and `right[k + gap, j]`, the lowest on ties.
 
     Returns:
-        It, and what the cells weigh together.
+        The k, and the weight of the sum.
     """
-    # Closing to the right needs a dependent (k > i), joining two closed spans leaves room for one.
+    # An open left span has a dependent, so that k > i.
     start = i + 1 if left == OPEN_RIGHT else i
     best, best_p, best_v = -1, 0, 0.0
     for k in range(start, start + j - i):

@@ -1,14 +1,14 @@
 """Compiled loop of `trees.mst`: Chu-Liu-Edmonds on dense scores, O(length^2) a sentence.
 
 The search follows best heads upwards from a word until the path meets ROOT or a word that already
-reaches it, and contracts every cycle that it closes (Tarjan 1977, dense variant).
+reaches ROOT, and contracts every cycle on the way (Tarjan 1977, dense variant).
 
-A single root is exact, not a heuristic. Subtracting a constant larger than any difference of tree
-scores from all ROOT arcs makes the best tree a best single-root tree (Stanojevic and Cohen 2021);
-added to floating-point scores, such a constant would swallow their low digits. The algorithm only
-adds, subtracts and compares weights, so it holds in any ordered group: here an arc weighs
-`(penalty, value)`, compared lexicographically, where the integer penalty counts ROOT arcs in its
-high bits and forbidden arcs in its low bits.
+The single root is exact, not a heuristic. Subtracting a constant larger than any difference of tree
+scores from all ROOT arcs makes the best tree a best single-root tree (Stanojevic and Cohen 2021),
+but floating-point scores would lose their low digits. The algorithm only adds, subtracts and
+compares weights, so weights may be of any ordered group: here an arc has the weight
+`(penalty, value)`, compared lexicographically. The integer penalty counts ROOT arcs in its high
+bits and forbidden arcs in its low bits.
 """
 
 import numpy as np
@@ -29,10 +29,10 @@ def decode_batch(
 
     Args:
         values: shape `(batch, length + 1, length + 1)`, `[sentence, dependent, head]`, finite.
-        forbidden: same shape; such arcs are taken only where no tree avoids them.
+        forbidden: same shape; such arcs are taken only if no tree avoids them.
         lengths: shape `(batch,)`, in words.
-        single_root: count ROOT arcs before all else.
-        heads: zeros; filled in.
+        single_root: allow one child of ROOT.
+        heads: zeros, to be filled.
     """
     for b in range(lengths.shape[0]):
         n = lengths[b]
@@ -109,7 +109,7 @@ def _best_head(slot: int, penalty: Indices, value: Floats, state: Indices) -> in
 def _contract(
     cycle: Indices, before: Indices, penalty: Indices, value: Floats, arcs: Indices, state: Indices
 ) -> None:
-    """Merge the slots of a cycle into its first: arcs in cost what they displace, arcs out stay."""
+    """Merge a cycle into its first slot; an arc into it costs the arc that it replaces."""
     home = cycle[0]
     size = cycle.shape[0]
     kept_penalty = np.empty(size, dtype=np.int64)

@@ -1,15 +1,16 @@
 """Stack-pointer parser (Ma et al. 2018): an LSTM that points to the children of the word on top.
 
-At each step the decoder reads the encoder's vectors of the word on top of the stack, of its
-previous child and of its head, summed (section 3.2), and points by biaffine attention; a label
-follows from the decoder's state and the child. See `pointing` for the steps.
+At each step the decoder reads the sum of the encoder's vectors of the word on top of the stack, of
+its previous child and of its head (section 3.2). Biaffine attention points to a child, and the
+decoder's state and the child predict the label. See `pointing` for the steps.
 
-Ma et al. start the decoder from the last cell states of a BiLSTM. Not every encoder has any, so
-here its first cell state is a linear map of the vectors of ROOT and of the last word.
+Ma et al. start the decoder from the last cell states of a BiLSTM. Not every encoder has cell
+states, so here the first one is a linear map of the vectors of ROOT and of the last word.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,9 +21,10 @@ from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
 from robustparse.metrics import PunctuationPolicy
-from robustparse.models.beam import JointStepper, beam_search
+from robustparse.models.beam_search import JointStepper, beam_search
+from robustparse.models.decisions import Decisions
 from robustparse.models.dependency.biaffine import EPSILON, MLP, Biaffine
-from robustparse.models.dependency.parser import DependencyParser
+from robustparse.models.dependency.parser import DependencyParser, TreeCodec
 from robustparse.models.dependency.pointing import (
     STEP_COLUMNS,
     Order,
@@ -34,19 +36,18 @@ from robustparse.models.encoders.base import Encoder, ends
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.encoders.lstm import lstm_states
-from robustparse.models.optimization import Optimization
-from robustparse.models.scores import mean_scores, single_precision
+from robustparse.models.mean_scores import mean_scores, single_precision
 from robustparse.types import Example
 
 
 @dataclass
 class Encoding:
-    """What the decoder looks at; position 0 is ROOT.
+    """The encoder's output; position 0 is ROOT.
 
     Args:
-        inputs: ``(batch, 1 + length, hidden / 2)`` each position as a part of decoder inputs.
-        arc_d: ``(batch, 1 + length, arc_dim + 1)`` positions to point to.
-        rel_d: ``(batch, 1 + length, label_dim + 1)`` positions to label.
+        inputs: ``(batch, 1 + length, hidden / 2)`` vectors that decoder inputs are the sum of.
+        arc_d: ``(batch, 1 + length, arc_dim + 1)`` the arc MLP's vectors of children.
+        rel_d: ``(batch, 1 + length, label_dim + 1)`` the label MLP's vectors of children.
         start: the decoder's first hidden and cell state, each ``(batch, hidden)``.
         padded: ``(batch, 1 + length)`` true after the last word.
     """
@@ -58,36 +59,66 @@ class Encoding:
     padded: Tensor
 
     def of(self, texts: Tensor) -> "Encoding":
-        """Return what belongs to these sentences, ``(batch,)``."""
+        """Select sentences, ``(texts,)``."""
         start = (self.start[0][texts], self.start[1][texts])
-        parts = (self.inputs[texts], self.arc_d[texts], self.rel_d[texts])
-        return Encoding(*parts, start, self.padded[texts])
+        vectors = (self.inputs[texts], self.arc_d[texts], self.rel_d[texts])
+        return Encoding(*vectors, start, self.padded[texts])
 
 
-class StackPointerParser(DependencyParser):
-    """Ma et al.'s parser over any encoder.
-
-    A step that pops a word has a label of its own. Further gold columns are those of
-    `STEP_COLUMNS`.
+class StepCodec(TreeCodec):
+    """Trees and the steps that build them; adds the gold columns `STEP_COLUMNS`.
 
     Args:
-        encoder: gives a vector a word.
-        hidden: of the decoder LSTM (400, Wang et al. 2021); its inputs have half of it.
-        arc_dim: of the arc MLPs (500).
-        label_dim: of the label MLPs (100).
-        dropout: of the decoder's inputs and states, and in the MLPs (0.33).
-        sibling: the decoder reads the previous child of the word on top (Ma et al. do).
-        grandparent: the decoder reads the head of the word on top (Ma et al. do).
-        order: of children, see `Order` (inside_out, Ma et al. 2018).
-        single_root: ROOT gets one child only.
-        beam: hypotheses a sentence (1, greedy, Wang et al. 2021; 10 in Ma et al. 2018).
-        optimization: optimiser and schedule.
-        seed: of initialisation and dropout.
-        init_from: see `BiaffineParser`.
-        vocabulary: given by the data module or a checkpoint.
+        vocabulary: numbers the labels.
+        order: the order of a word's children.
+    """
 
-    Raises:
-        InputError: an unknown order, a number out of range, or see ``initialize``.
+    def __init__(self, vocabulary: Vocabulary, order: Order) -> None:
+        super().__init__(vocabulary)
+        self.order = order
+
+    def encode(
+        self, examples: Sequence[Example], punctuation: PunctuationPolicy
+    ) -> dict[str, Column]:
+        """Return the tree and the gold steps."""
+        steps = [gold_steps(example.gold.heads, self.order) for example in examples]
+        lengths = [steps_of_tree.shape[1] for steps_of_tree in steps]
+        joined = np.concatenate([np.zeros((len(STEP_COLUMNS), 0), dtype=np.int64), *steps], axis=1)
+        columns = zip(STEP_COLUMNS, joined, strict=True)
+        added = {name: Column.of(lengths, values) for name, values in columns}
+        return super().encode(examples, punctuation) | added
+
+    def restrict(
+        self, gold: Sequence[object], among: Sequence[NDArray[np.bool_]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """See `Codec`; the gold steps are those of the whole tree."""
+        columns = super().restrict(gold, among)
+        shape = (len(STEP_COLUMNS), len(gold), 2 * columns["heads"].shape[1] + 1)
+        steps = np.zeros(shape, dtype=np.int64)
+        for row, (tree, mask) in enumerate(zip(gold, among, strict=True)):
+            heads = np.asarray(tree[0])[: len(mask)].tolist()  # type: ignore[index]
+            steps_of_tree = gold_steps(heads, self.order)
+            steps[:, row, : steps_of_tree.shape[1]] = steps_of_tree
+        return columns | dict(zip(STEP_COLUMNS, steps, strict=True))
+
+
+class StackPointerParser(DependencyParser[Encoding]):
+    """Ma et al.'s parser over any encoder.
+
+    A step that pops a word has an additional label.
+
+    Args:
+        encoder: returns a vector for each word.
+        hidden: width of the decoder LSTM (400, Wang et al. 2021); its inputs have half of it.
+        arc_dim: width of the arc MLPs (500).
+        label_dim: width of the label MLPs (100).
+        dropout: dropout rate of the decoder's inputs and states, and of the MLPs (0.33).
+        sibling: the decoder reads the previous child of the word on top (as in Ma et al.).
+        grandparent: the decoder reads the head of the word on top (as in Ma et al.).
+        order: order of children, see `Order` (inside_out, Ma et al. 2018).
+        single_root: ROOT has only one child.
+        beam: beam size (1, greedy, Wang et al. 2021; 10 in Ma et al. 2018).
+        base: see `Model`.
     """
 
     shared_settings = ("order",)
@@ -104,12 +135,9 @@ class StackPointerParser(DependencyParser):
         order: Order = "inside_out",
         single_root: bool = True,
         beam: int = 1,
-        optimization: Optimization | None = None,
-        seed: int = 0,
-        init_from: str | None = None,
-        vocabulary: Vocabulary | None = None,
+        **base: Any,
     ) -> None:
-        super().__init__(encoder or LSTMEncoder(), optimization or Optimization(), seed)
+        super().__init__(encoder or LSTMEncoder(), **base)
         owner = "StackPointerParser"
         check_order(order)
         check_least(owner, 2, hidden=hidden)
@@ -119,7 +147,11 @@ class StackPointerParser(DependencyParser):
         self.arc_dim, self.label_dim = arc_dim, label_dim
         self.sibling, self.grandparent = sibling, grandparent
         self.order, self.single_root, self.beam = order, single_root, beam
-        self.initialize(vocabulary, init_from)
+        self.initialize()
+
+    def make_codec(self, vocabulary: Vocabulary) -> StepCodec:
+        """See `Model`."""
+        return StepCodec(vocabulary, self.order)
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers."""
@@ -136,39 +168,13 @@ class StackPointerParser(DependencyParser):
 
     @property
     def pop_label(self) -> int:
-        """The id of the label of a step that pops a word, after those of arcs."""
+        """The label id of a step that pops a word, after the ids of labels."""
         return len(self.vocabulary.labels)
-
-    # Gold steps
-
-    def gold_columns(
-        self, examples: Sequence[Example], punctuation: PunctuationPolicy
-    ) -> dict[str, Column]:
-        """Add the gold steps."""
-        steps = [gold_steps(example.gold.heads, self.order) for example in examples]
-        lengths = [one.shape[1] for one in steps]
-        joined = np.concatenate([np.zeros((len(STEP_COLUMNS), 0), dtype=np.int64), *steps], axis=1)
-        columns = zip(STEP_COLUMNS, joined, strict=True)
-        added = {name: Column.of(lengths, values) for name, values in columns}
-        return super().gold_columns(examples, punctuation) | added
-
-    def restricted_gold(
-        self, gold: Sequence[object], among: Sequence[NDArray[np.bool_]]
-    ) -> dict[str, NDArray[np.int64]]:
-        """Add the gold steps, those of all words."""
-        columns = super().restricted_gold(gold, among)
-        shape = (len(STEP_COLUMNS), len(gold), 2 * columns["heads"].shape[1] + 1)
-        steps = np.zeros(shape, dtype=np.int64)
-        for row, (right, wanted) in enumerate(zip(gold, among, strict=True)):
-            heads = np.asarray(right[0])[: len(wanted)].tolist()  # type: ignore[index]
-            found = gold_steps(heads, self.order)
-            steps[:, row, : found.shape[1]] = found
-        return columns | dict(zip(STEP_COLUMNS, steps, strict=True))
 
     # Network
 
-    def read(self, embeddings: Tensor, batch: Batch) -> Encoding:
-        """``(batch, units, dim)`` -> what the decoder looks at."""
+    def states_of(self, embeddings: Tensor, batch: Batch) -> Encoding:
+        """See `Model`."""
         states = self.encoder(embeddings, batch.words, batch.lengths)
         cell = self.first_cell(ends(states, batch.lengths))
         return Encoding(
@@ -181,32 +187,50 @@ class StackPointerParser(DependencyParser):
         )
 
     def loss(self, states: Encoding, batch: Batch) -> Tensor:
-        """Cross-entropy of what gold steps point to and of their labels, ``(batch,)``.
+        """Return the cross-entropy of the gold steps' children and labels, ``(batch,)``.
 
-        Of a word that is to be left out, neither the arc nor the pop adds anything; ROOT's pop adds
-        something if no word is left out.
+        Words that are excluded from the loss add neither their arc nor their pop. The pop of ROOT
+        counts if no word is excluded.
         """
-        gold, outputs = batch.gold, self._gold_outputs(states, batch)
-        children = gold["children"]
         rows, steps = self._counted(batch).nonzero(as_tuple=True)
-        chosen = children[rows, steps]
+        arcs, rels = self._gold_scores(states, batch, rows, steps)
+        chosen = batch.gold["children"][rows, steps]
         words = (chosen - 1).clamp(min=0)
-        popped = chosen == gold["tops"][rows, steps]
-        labels = gold["labels"][rows, words].masked_fill(popped, self.pop_label)
+        popped = chosen == batch.gold["tops"][rows, steps]
+        labels = batch.gold["labels"][rows, words].masked_fill(popped, self.pop_label)
         cross_entropy = nn.functional.cross_entropy
-        arcs = self._arc_scores(states, self.arc_mlp_h(outputs))[rows, steps]
-        found = self._label_scores(self.rel_mlp_h(outputs)[rows, steps], states.rel_d[rows, chosen])
         losses = cross_entropy(arcs, chosen, reduction="none")
-        losses = losses + cross_entropy(found, labels, reduction="none", ignore_index=-1)
+        losses = losses + cross_entropy(rels, labels, reduction="none", ignore_index=-1)
         return losses.new_zeros(len(batch)).index_add(0, rows, losses)
+
+    def decisions(self, states: Encoding, batch: Batch) -> list[Decisions]:
+        """See `Model`: the child of each gold step, and the label of the gold child."""
+        rows, steps = self._counted(batch).nonzero(as_tuple=True)
+        return [Decisions.of(rows, *self._gold_scores(states, batch, rows, steps))]
+
+    def _gold_scores(
+        self, states: Encoding, batch: Batch, rows: Tensor, steps: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Score the children and the gold child's labels of gold steps, each ``(steps, scores)``.
+
+        Args:
+            states: the output of ``forward``.
+            batch: the sentences.
+            rows: ``(steps,)`` the sentence of each step.
+            steps: ``(steps,)`` which of its steps.
+        """
+        outputs = self._gold_outputs(states, batch)
+        chosen = batch.gold["children"][rows, steps]
+        arcs = self._arc_scores(states, self.arc_mlp_h(outputs))[rows, steps]
+        rels = self._label_scores(self.rel_mlp_h(outputs)[rows, steps], states.rel_d[rows, chosen])
+        return arcs, rels
 
     def margin(self, states: Encoding, batch: Batch) -> Tensor:
         """Return -F of Zheng et al. 2020, eq. 4, over pointing steps instead of arcs, ``(batch,)``.
 
         F(x) = sum over the gold steps t of max(s(c_t, t) - max over c != c_t of s(c, t), -eps): by
-        how much the gold child c_t, or the pop, beats the best other one that the word on top may
-        point to after the gold steps before. A step without a rival adds nothing. Steps are those
-        of ``loss``; labels do not count.
+        how much the gold child c_t, or the pop, beats its best rival among the legal children c. A
+        step without a rival adds nothing. The steps are those of ``loss``; labels do not count.
         """
         margins = self._step_margins(states, batch)
         counted = self._counted(batch) & (margins < float("inf"))
@@ -215,7 +239,7 @@ class StackPointerParser(DependencyParser):
     def _step_margins(self, states: Encoding, batch: Batch) -> Tensor:
         """Return by how much each gold step beats its best rival, ``(batch, steps)``.
 
-        Infinity where there is no rival.
+        Infinity without a rival.
         """
         children = batch.gold["children"].unsqueeze(-1)
         scores = self._arc_scores(states, self.arc_mlp_h(self._gold_outputs(states, batch)))
@@ -230,12 +254,12 @@ class StackPointerParser(DependencyParser):
         states: Sequence[Encoding],
         batches: Sequence[Batch],
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Return heads and labels of the best hypotheses that beam search finds.
+        """Return heads and labels of the best hypotheses of a beam search.
 
-        Several parsers share hypotheses: each step is chosen by the mean of their probabilities.
+        The members share hypotheses: they choose each step by the mean of their probabilities.
         """
         trees, _ = self.search(members, states, batches)
-        heads, labels = (part[:, 1:].to(torch.int16).cpu().numpy() for part in trees)
+        heads, labels = (column[:, 1:].to(torch.int16).cpu().numpy() for column in trees)
         return heads, labels
 
     @torch.no_grad()
@@ -247,8 +271,8 @@ class StackPointerParser(DependencyParser):
     ) -> tuple[tuple[Tensor, Tensor], Tensor]:
         """Return the best heads and labels, each ``(batch, 1 + length)``, and their scores.
 
-        The arguments are those of `decode`. A score is the sum of the log-probabilities of all
-        positions pointed to and of all labels, ``(batch,)``.
+        See `decode` for the arguments. A score is the sum of the log-probabilities of all children
+        and labels, ``(batch,)``.
         """
         lengths = batches[0].lengths
         stepper = PointerStepper(self, members, states, lengths)
@@ -259,14 +283,14 @@ class StackPointerParser(DependencyParser):
 
     def _gold_outputs(self, states: Encoding, batch: Batch) -> Tensor:
         """Return the decoder's states along the gold steps, ``(batch, steps, hidden)``."""
-        read = [batch.gold[name] for name in STEP_COLUMNS if name != "children"]
-        inputs = shared_dropout(self._decoder_inputs(states, *read), self.dropout, self.training)
-        start = tuple(part.to(inputs.dtype) for part in states.start)
+        columns = [batch.gold[name] for name in STEP_COLUMNS if name != "children"]
+        inputs = shared_dropout(self._decoder_inputs(states, *columns), self.dropout, self.training)
+        start = tuple(state.to(inputs.dtype) for state in states.start)
         outputs = lstm_states(self.lstm, inputs, start)  # type: ignore[arg-type]
         return shared_dropout(outputs, self.dropout, self.training)
 
     def _legal(self, batch: Batch, size: int) -> Tensor:
-        """Tell what each gold step could point to instead, ``(batch, steps, size)``."""
+        """Return the legal children of each gold step, ``(batch, steps, size)`` booleans."""
         children = batch.gold["children"]
         trees = PartialTrees(batch.lengths, size, self.order, self.single_root)
         legal = []
@@ -276,35 +300,34 @@ class StackPointerParser(DependencyParser):
         return torch.stack(legal, 1)
 
     def _counted(self, batch: Batch) -> Tensor:
-        """Mark the steps in the loss, ``(batch, steps)``: those whose child is a wanted word."""
-        wanted = batch.gold["heads"] >= 0
-        every = (wanted | ~batch.mask).all(1, keepdim=True)
+        """Return which steps count in the loss, ``(batch, steps)``: see `loss`."""
+        words = batch.gold["heads"] >= 0
+        root = (words | ~batch.mask).all(1, keepdim=True)
         children = batch.gold["children"]
-        counted = torch.cat([every, wanted], dim=1).gather(1, children)
+        counted = torch.cat([root, words], dim=1).gather(1, children)
         steps = torch.arange(children.shape[1], device=children.device)
         return counted & (steps < 2 * batch.lengths[:, None] + 1)
 
     def _decoder_inputs(
         self, states: Encoding, tops: Tensor, siblings: Tensor, grandparents: Tensor
     ) -> Tensor:
-        """Positions, each ``(batch, steps)`` -> the decoder's inputs, ``(batch, steps, dim)``."""
+        """Sum the vectors of positions, each ``(batch, steps)``: ``(batch, steps, dim)``."""
         size = states.inputs.shape[1]
         first = size * torch.arange(len(tops), device=tops.device)[:, None]
 
-        def taken(places: Tensor) -> Tensor:
-            rows = (first + places).flatten()
-            found = states.inputs.flatten(0, 1).index_select(0, rows)
-            return found.view(*tops.shape, -1)
+        def vectors(positions: Tensor) -> Tensor:
+            rows = (first + positions).flatten()
+            return states.inputs.flatten(0, 1).index_select(0, rows).view(*tops.shape, -1)
 
-        total = taken(tops)
+        total = vectors(tops)
         if self.sibling:
-            total = total + taken(siblings) * (siblings > 0).unsqueeze(-1)
+            total = total + vectors(siblings) * (siblings > 0).unsqueeze(-1)
         if self.grandparent:
-            total = total + taken(grandparents) * (tops > 0).unsqueeze(-1)
+            total = total + vectors(grandparents) * (tops > 0).unsqueeze(-1)
         return nn.functional.leaky_relu(total + self.source.bias, 0.1)
 
     def _arc_scores(self, states: Encoding, arc_h: Tensor) -> Tensor:
-        """``(batch, steps, arc_dim)`` -> ``(batch, steps, 1 + length)``, -inf on padding."""
+        """Score children, ``(batch, steps, arc_dim)`` -> ``(batch, steps, 1 + length)``."""
         mixed = self.arc_attn.left(arc_h).squeeze(2)
         scores = single_precision(mixed @ states.arc_d.transpose(1, 2))
         return scores.masked_fill(states.padded[:, None], float("-inf"))
@@ -315,13 +338,13 @@ class StackPointerParser(DependencyParser):
 
 
 class PointerStepper(JointStepper["_Member"]):
-    """Extends trees by pointing, for `beam_search`; all parsers point together.
+    """Extends trees by pointing; all parsers choose together.
 
     Args:
-        first: the parser whose order, beam and numbering of labels count.
-        parsers: all of them, ``first`` included.
-        encodings: of the same sentences, one a parser.
-        lengths: ``(batch,)`` words a sentence.
+        first: the parser whose order and beam size count.
+        parsers: all parsers, including ``first``.
+        encodings: each parser's encoding of the same sentences.
+        lengths: ``(batch,)`` words of each sentence.
     """
 
     def __init__(
@@ -335,10 +358,8 @@ class PointerStepper(JointStepper["_Member"]):
         self.first, rows = first, lengths[self.texts]
         size = encodings[0].padded.shape[1]
         self.trees = PartialTrees(rows, size, first.order, first.single_root)
-        self.members = [
-            _Member(one, encoding, first, self.texts)
-            for one, encoding in zip(parsers, encodings, strict=True)
-        ]
+        pairs = zip(parsers, encodings, strict=True)
+        self.members = [_Member(parser, encoding, self.texts) for parser, encoding in pairs]
 
     @property
     def finished(self) -> Tensor:
@@ -349,9 +370,9 @@ class PointerStepper(JointStepper["_Member"]):
         """See `Stepper`."""
         trees = self.trees
         columns = (trees.top, trees.of_top(trees.previous), trees.of_top(trees.heads))
-        read_from = [column.view(-1, self.width) for column in columns]
-        found = [one.step(*read_from) for one in self.members]
-        scores = mean_scores(found, self.first.mean).log_softmax(-1)
+        positions = [column.view(-1, self.width) for column in columns]
+        by_member = [member.step(*positions) for member in self.members]
+        scores = mean_scores(by_member, self.first.mean).log_softmax(-1)
         scores = scores.flatten(0, 1).masked_fill(trees.finished[:, None], 0.0)
         return scores.masked_fill(~trees.legal(), float("-inf"))
 
@@ -361,10 +382,10 @@ class PointerStepper(JointStepper["_Member"]):
         self.trees.select(rows)
 
     def take(self, actions: Tensor) -> Tensor:
-        """See `Stepper`; an arc gets its best possible label."""
+        """See `Stepper`; the detail of a step is its best possible label."""
         trees = self.trees
-        found = [one.labels(self.texts, actions) for one in self.members]
-        scores = mean_scores(found, self.first.mean).log_softmax(-1)
+        by_member = [member.labels(self.texts, actions) for member in self.members]
+        scores = mean_scores(by_member, self.first.mean).log_softmax(-1)
         best, labels = self.first.possible_labels(scores[:, :-1], trees.top).max(1)
         added = torch.where(actions == trees.top, scores[:, -1], best)
         added = added.masked_fill(trees.finished, 0.0)
@@ -377,22 +398,14 @@ class PointerStepper(JointStepper["_Member"]):
 
 
 class _Member:
-    """One parser's decoder while it points: its state is ``(rows, hidden)`` twice."""
+    """The decoder of one parser during a search, with hidden and cell state, ``(rows, hidden)``."""
 
-    def __init__(
-        self,
-        parser: StackPointerParser,
-        encoding: Encoding,
-        first: StackPointerParser,
-        sentences: Tensor,
-    ) -> None:
+    def __init__(self, parser: StackPointerParser, encoding: Encoding, sentences: Tensor) -> None:
         self.parser, self.encoding = parser, encoding
         self.state = (encoding.start[0][sentences], encoding.start[1][sentences])
-        order = parser.vocabulary.places_of(first.vocabulary.labels)
-        self._order = None if parser is first else [*order, parser.pop_label]
 
     def step(self, tops: Tensor, siblings: Tensor, grandparents: Tensor) -> Tensor:
-        """Positions, each ``(batch, width)`` -> arc scores, ``(batch, width, 1 + length)``."""
+        """Read positions, each ``(batch, width)``, and score children."""
         parser, lstm = self.parser, self.parser.lstm
         inputs = parser._decoder_inputs(self.encoding, tops, siblings, grandparents).flatten(0, 1)
         weights = dict(lstm.named_parameters())
@@ -409,14 +422,10 @@ class _Member:
         return parser._arc_scores(self.encoding, arc_h)
 
     def labels(self, sentences: Tensor, positions: Tensor) -> Tensor:
-        """Score the labels of the positions pointed to, ``(rows,)`` -> ``(rows, labels + 1)``.
-
-        The states must be those of the step, after `select`.
-        """
+        """Score the labels of children, ``(rows,)`` -> ``(rows, labels + 1)``, after `select`."""
         parser = self.parser
         rel_h = parser.rel_mlp_h(self.state[0][:, None]).squeeze(1)
-        found = parser._label_scores(rel_h, self.encoding.rel_d[sentences, positions])
-        return found if self._order is None else found[:, self._order]
+        return parser._label_scores(rel_h, self.encoding.rel_d[sentences, positions])
 
     def select(self, rows: Tensor) -> None:
         """See `Member`."""

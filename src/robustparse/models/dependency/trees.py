@@ -1,24 +1,24 @@
-"""From arc scores to dependency trees, by the decoder that a parser names.
+"""Decodes dependency trees from arc scores.
 
-In the code of Zheng et al. (2020) the black box attacks greedy heads, and the rest goes by
+In the code of Zheng et al. (2020), black-box attacks see greedy heads, and all else is decoded by
 single-root Eisner; Wang et al. (2021) decode labelled maximum spanning trees without the
-single-root constraint; SuPar repairs greedy heads that are no tree. Scores of different decoders
-are not to be mixed.
+single-root constraint; SuPar repairs greedy heads that are no tree. Results of different decoders
+are not comparable.
 
 Every function takes numpy arrays for a whole batch: `scores` of shape
 `(batch, length + 1, length + 1)`, indexed `[sentence, dependent, head]`, with ROOT at position 0,
-and `lengths` of shape `(batch,)`, in words without ROOT. Heads come back as int16 of shape
+and `lengths` of shape `(batch,)`, in words without ROOT. They return heads as int16 of shape
 `(batch, length)`: entry `[b, i]` is the head of word `i + 1`, 0 is ROOT, and entries beyond a
-sentence's length are 0. Whatever is in padding, on the diagonal and in ROOT's own row is never
-read, and a sentence's tree does not depend on the other sentences of the batch.
+sentence's length are 0. Scores of padding, of the diagonal and of ROOT's row are never read, and a
+tree does not depend on the other sentences of the batch.
 
 A score of -inf, or of -1e30 and below (as `torch.finfo(torch.float32).min` in a mask), forbids an
-arc. Where no tree avoids all forbidden arcs, the trees with the fewest of them compete. Sums are
-taken in float64. Of heads that score the same, `greedy` takes the lowest; the other decoders are
-deterministic functions of the one sentence's scores. A NaN or +inf raises `ValueError`.
+arc. If every tree has forbidden arcs, the trees with the fewest of them compete. Sums are in
+float64. Of heads with equal scores, `greedy` takes the lowest; the other decoders are deterministic
+functions of the sentence's scores. A NaN or +inf raises `ValueError`.
 
-The compiled loops are in `mst` and `eisner`; they are imported at their first call, so that
-importing this module does not load numba.
+The compiled loops in `mst` and `eisner` are imported when they are first called, so that importing
+this module does not load numba.
 """
 
 from typing import Literal, TypeAlias, get_args
@@ -37,10 +37,10 @@ FORBIDDEN = -1e30
 
 
 def check_decoder(decoder: str) -> None:
-    """Refuse an unknown name.
+    """Reject an unknown name.
 
     Raises:
-        InputError: names the decoders there are.
+        InputError: names all decoders.
     """
     check_choice("decoder", decoder, get_args(Decoder))
 
@@ -51,10 +51,10 @@ def decode_heads(scores: ArcScores, lengths: ArrayLike, decoder: Decoder) -> Hea
     Args:
         scores: ``(batch, 1 + length, 1 + length)`` [sentence, dependent, head].
         lengths: ``(batch,)`` in words.
-        decoder: ``greedy`` takes each word's best head, which need not make a tree; ``repair``
-            does so too, and takes the best single-root tree for sentences where that is none;
-            ``mst`` is the best single-root tree, ``mst_unrestricted`` the best tree with any number
-            of roots, ``eisner`` the best projective single-root tree.
+        decoder: ``greedy`` takes each word's best head, even if the heads are no tree; ``repair``
+            replaces such heads by the best single-root tree; ``mst`` is the best single-root tree,
+            ``mst_unrestricted`` the best tree with any number of roots, ``eisner`` the best
+            projective single-root tree.
     """
     if decoder == "greedy":
         return greedy(scores, lengths)
@@ -68,9 +68,9 @@ def decode_heads(scores: ArcScores, lengths: ArrayLike, decoder: Decoder) -> Hea
 def is_tree(
     heads: NDArray[np.integer], lengths: ArrayLike, *, single_root: bool = True
 ) -> NDArray[np.bool_]:
-    """Tell which head sequences are dependency trees, ``(n,)``.
+    """Return which head sequences are dependency trees, ``(n,)``.
 
-    A head outside 0..length makes a sequence no tree; so does having no word.
+    A sequence without words, or with a head outside 0..length, is not a tree.
 
     Args:
         heads: ``(n, length)``, the head of each word, 0 for ROOT.
@@ -82,7 +82,7 @@ def is_tree(
     inside = np.arange(length) < sizes[:, None]
     in_range = ((heads >= 0) & (heads <= sizes[:, None])) | ~inside
     roots: NDArray[np.int64] = ((heads == 0) & inside).sum(axis=1)
-    # ancestor[b, i]: ROOT and padding stand still, and every round doubles the steps taken upwards.
+    # ancestor[b, i]: ROOT and padding stay, and every round doubles the number of steps upwards.
     ancestor = np.zeros((n, length + 1), dtype=np.int64)
     ancestor[:, 1:] = np.where(inside & in_range, heads, 0)
     for _ in range(int(length).bit_length()):
@@ -92,11 +92,11 @@ def is_tree(
 
 
 def greedy(scores: ArcScores, lengths: ArrayLike) -> Heads:
-    """Give each word its best head other than itself; the result need not be a tree."""
+    """Give each word its best head other than itself; the result may not be a tree."""
     sizes = np.asarray(lengths)
     masked = np.where(_legal(scores, sizes), scores, -np.inf)[:, 1:]
     heads = masked.argmax(axis=2)
-    # argmax stops at a NaN, so looking at the chosen scores finds every sentence that has one.
+    # argmax returns a NaN if there is one, so the chosen scores show every sentence with a NaN.
     chosen = np.take_along_axis(masked, heads[:, :, None], axis=2)[:, :, 0]
     _refuse(np.isnan(chosen) | (chosen == np.inf))
     inside = np.arange(heads.shape[1]) < sizes[:, None]
@@ -104,9 +104,9 @@ def greedy(scores: ArcScores, lengths: ArrayLike) -> Heads:
 
 
 def greedy_with_repair(scores: ArcScores, lengths: ArrayLike) -> Heads:
-    """Greedy heads where they form a single-root tree, the best such tree for the other sentences.
+    """Take greedy heads if they form a single-root tree, otherwise the best such tree.
 
-    Greedy heads that form a tree are already the best tree, so this equals `mst` up to ties.
+    Greedy heads that form a tree are the best tree, so the result equals `mst` up to ties.
     """
     sizes = np.asarray(lengths)
     heads = greedy(scores, sizes)
@@ -119,7 +119,7 @@ def greedy_with_repair(scores: ArcScores, lengths: ArrayLike) -> Heads:
 def mst(scores: ArcScores, lengths: ArrayLike, *, single_root: bool = True) -> Heads:
     """Find the highest-scoring tree, projective or not (Chu and Liu 1965, Edmonds 1967).
 
-    With ``single_root``, of the trees in which one word hangs from ROOT, exactly as by trying each.
+    With ``single_root``, exactly one word has the head ROOT, and the search is still exact.
     """
     from robustparse.models.dependency.mst import decode_batch
 
@@ -129,7 +129,7 @@ def mst(scores: ArcScores, lengths: ArrayLike, *, single_root: bool = True) -> H
 
 
 def eisner(scores: ArcScores, lengths: ArrayLike) -> Heads:
-    """Find the highest-scoring projective tree in which one word hangs from ROOT (Eisner 1996)."""
+    """Find the highest-scoring projective tree with one child of ROOT (Eisner 1996)."""
     from robustparse.models.dependency.eisner import decode_batch
 
     sizes, values, forbidden, heads = _prepared(scores, lengths)
@@ -140,7 +140,7 @@ def eisner(scores: ArcScores, lengths: ArrayLike) -> Heads:
 def _prepared(
     scores: ArcScores, lengths: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], Heads]:
-    """Lengths, float64 scores with 0 at forbidden arcs, the mask of these, and heads to fill in."""
+    """Return lengths, float64 scores (0 for forbidden arcs), forbidden arcs, and empty heads."""
     sizes = np.asarray(lengths, dtype=np.int64)
     legal = _legal(scores, sizes)
     _refuse(legal & (np.isnan(scores) | (scores == np.inf)))
@@ -150,10 +150,11 @@ def _prepared(
 
 
 def _legal(scores: ArcScores, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Arcs between two places of the sentence, not from a word to itself, not into ROOT."""
-    places = np.arange(scores.shape[1])
-    inside = places <= sizes[:, None]
-    legal: NDArray[np.bool_] = inside[:, :, None] & inside[:, None, :] & (places[:, None] != places)
+    """Return the arcs between different positions of the sentence, without ROOT as dependent."""
+    positions = np.arange(scores.shape[1])
+    inside = positions <= sizes[:, None]
+    legal: NDArray[np.bool_] = inside[:, :, None] & inside[:, None, :]
+    legal &= positions[:, None] != positions
     legal[:, 0] = False
     return legal
 

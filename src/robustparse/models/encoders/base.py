@@ -1,12 +1,12 @@
-"""From words to one vector each: the base of every encoder.
+"""The base class of encoders, which map words to one vector each.
 
-An encoder is configured by plain data, gets its layers when the vocabulary is known, and splits
-its work in two, so that deltas can be added in between: ``embed`` looks words up, ``forward``
-reads the sentence.
+An encoder is configured by plain data and gets its layers when the vocabulary is known. It works in
+two steps, so that deltas can be added in between: ``embed`` looks up words, ``forward`` reads the
+sentence.
 
-An encoder of your own is a subclass in a module of yours, named by its class path; see
-``docs/guides/own_parts.md``. It keeps every argument of its constructor as an attribute of
-the same name, from which a checkpoint makes it again.
+A custom encoder is a subclass in your own module, named by its class path; see
+``docs/guides/own_parts.md``. It must keep every argument of its constructor as an attribute of the
+same name, from which it is made again when a checkpoint is loaded.
 """
 
 from abc import ABC, abstractmethod
@@ -27,16 +27,16 @@ from robustparse.types import Sentence
 class Encoder(nn.Module, ABC):
     """Embeds words and reads sentences.
 
-    A *unit* has an embedding of its own: a word or ROOT, or a sub-word piece.
+    A *unit* is whatever has its own embedding: a word, ROOT, or a sub-word piece.
 
     Attributes:
-        dim: of the embeddings, to which deltas are added.
-        form_dim: how many of these, from the front, depend on the form, not on the tag.
-        out_dim: of the vectors that ``forward`` returns.
+        dim: size of the embeddings, to which deltas are added.
+        form_dim: how many of these dimensions, the first ones, depend on the form and not the tag.
+        out_dim: size of the vectors that ``forward`` returns.
         reads_tags: whether part-of-speech tags are part of the input.
-        contextual: whether vectors, ROOT's included, depend on all words of the text.
-        separator: the word that stands between two texts which are read as one.
-        limit: units of words that are read at once, ROOT's not counted; None reads any number.
+        contextual: whether vectors, including ROOT's, depend on all words of the text.
+        separator: the word between two texts that are read as one.
+        limit: maximum units of words that are read at once, without ROOT; None: no maximum.
     """
 
     dim: int
@@ -49,21 +49,21 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def build(self, vocabulary: Vocabulary) -> None:
-        """Make the layers, whose sizes follow from the vocabulary."""
+        """Make the layers, whose sizes depend on the vocabulary."""
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore what ``build`` would read from files: ``saved`` is a checkpoint's arguments."""
+        """Take from a checkpoint's arguments what ``build`` would otherwise read from files."""
 
     def differences(self, saved: Mapping[str, Any]) -> list[str]:
-        """Name the files whose content gives the weights another meaning than a checkpoint's have.
+        """Name the files that differ from those of a checkpoint, so that its weights do not fit.
 
-        As in ``restore``, ``saved`` is the arguments of the checkpoint's encoder.
+        ``saved`` are the arguments of the checkpoint's encoder.
         """
         return []
 
     @abstractmethod
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return the row of each word, ``(words,)``, by which ``embed`` knows it.
+        """Return the row of each word, ``(words,)``; ``embed`` takes rows.
 
         Rows 0 and 1 are padding and the unknown word.
         """
@@ -72,10 +72,10 @@ class Encoder(nn.Module, ABC):
         """Return the word of each row, the inverse of ``intern``; models that copy words need it.
 
         Raises:
-            InputError: the encoder does not tell all words apart, as by default.
+            InputError: the encoder cannot map rows to words (the default).
         """
         raise InputError(
-            f"{type(self).__name__} does not tell which word a row stands for",
+            f"{type(self).__name__} cannot map rows to words",
             key="encoder",
             expected="an encoder that defines words_of",
             remedy="choose another encoder, or do not copy words",
@@ -86,42 +86,43 @@ class Encoder(nn.Module, ABC):
         return np.zeros(len(tags), dtype=np.int32)
 
     def check(self, sentence: Sentence) -> None:
-        """Refuse a sentence that this encoder cannot read.
+        """Reject a sentence that this encoder cannot read.
 
         Raises:
-            InputError: names the obstacle.
+            InputError: names the reason.
         """
         tags, words = len(sentence.tags), len(sentence)
         if self.reads_tags and tags != words:
             raise InputError(
-                f"the model reads part-of-speech tags, and the sentence has {tags} for {words} "
+                f"the model reads part-of-speech tags, but the sentence has {tags} for {words} "
                 "words",
-                expected="one a word in column 5 (or 4) of the file, or Sentence(words, xpos=...)",
+                expected="one tag per word in column 5 (or 4) of the file, or "
+                "Sentence(words, xpos=...)",
             )
 
     def warnings(self, sentences: Iterable[Sentence]) -> list[str]:
-        """List doubts about sentences that can be read, as where none of their tags is known."""
+        """Return warnings about readable sentences, such as that none of their tags is known."""
         return []
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Tell which words have an embedding of their own, ``(words,)``; None if no word has."""
+        """Tell which words have their own embedding, ``(words,)``; None if no word has one."""
         return None
 
     @abstractmethod
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Rows ``(batch, length)`` and tag ids -> embeddings ``(batch, units, dim)``.
+        """Look up embeddings: rows ``(batch, length)`` and tag ids -> ``(batch, units, dim)``.
 
         ROOT comes first; ``forward`` ignores the embeddings of padding.
         """
 
     @abstractmethod
     def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """``(batch, units, dim)`` -> ``(batch, 1 + length, out_dim)``; dropout is in here.
+        """Read sentences ``(batch, units, dim)`` -> ``(batch, 1 + length, out_dim)``, with dropout.
 
         Args:
-            embeddings: the result of ``embed``, plus a delta where there is one.
+            embeddings: the result of ``embed``, possibly plus a delta.
             words: the rows given to ``embed``, ``(batch, length)``.
-            lengths: ``(batch,)`` words a sentence, ROOT not counted.
+            lengths: ``(batch,)`` words per sentence, without ROOT.
         """
 
     def unit_words(self, words: Tensor, lengths: Tensor) -> Tensor:
@@ -130,20 +131,20 @@ class Encoder(nn.Module, ABC):
         return places * (places <= lengths[:, None])
 
     def units(self, words: Tensor) -> Tensor:
-        """Return how many units each word has, of any shape; 0 on padding."""
+        """Return the number of units of each word, in the shape of ``words``; 0 on padding."""
         return (words > 0).long()
 
     def delta_mask(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Mark the units of words, ``(batch, units)`` booleans: only there may a delta stand."""
+        """Tell which units belong to words, ``(batch, units)``; only these may have a delta."""
         return self.unit_words(words, lengths) > 0
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that learn at the ``pretrained_learning_rate``."""
+        """Return the parameters that are trained with ``pretrained_learning_rate``."""
         return []
 
 
 class TableEncoder(Encoder):
-    """An encoder whose rows are those of a ``table`` of word forms, which ``build`` makes."""
+    """An encoder with a ``table`` of word forms, made by ``build``, that numbers the rows."""
 
     table: FormTable
 
@@ -157,13 +158,13 @@ class TableEncoder(Encoder):
 
 
 def ends(states: Tensor, lengths: Tensor) -> Tensor:
-    """Join the vectors of ROOT and of the last word, for the first state of a decoder.
+    """Concatenate the vectors of ROOT and of the last word, for the first state of a decoder.
 
-    The last states of a bidirectional LSTM, in both directions, are among these numbers.
+    They include the last states of a bidirectional LSTM in both directions.
 
     Args:
         states: ``(batch, 1 + length, dim)``.
-        lengths: ``(batch,)`` words a text.
+        lengths: ``(batch,)`` words per text.
 
     Returns:
         ``(batch, 2 * dim)``.

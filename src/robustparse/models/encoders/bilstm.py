@@ -27,32 +27,31 @@ from robustparse.types import Sentence
 class LSTMEncoder(WordEncoder):
     """Word, character and tag embeddings, read by a stacked BiLSTM (Dozat and Manning 2017).
 
-    Zheng et al. (2020) call their parsers word (the default without characters), word + POS
+    The parsers of Zheng et al. (2020) are word (the default without characters), word + POS
     (``tag_dim: 100``) and character (``word_dim: 0``, ``character_dim: 100``,
-    ``character_out: 200``). A word's character vector is the last states of a BiLSTM over its
-    first 20 characters, computed once for each different word of a batch.
+    ``character_out: 200``). A word's character vector consists of the last states of a BiLSTM over
+    its first 20 characters, computed once for each distinct word of a batch.
 
     Args:
-        word_dim: of the word embeddings (100); 0 leaves words out. The first ``word_dim`` of
-            ``dim`` are the word's.
-        character_dim: of the character embeddings (50, SuPar); 0 leaves characters out.
-        character_out: of a word's character vector (100, SuPar).
-        hidden: LSTM units a direction (400).
-        layers: of the LSTM (3).
-        dropout: of whole embeddings and, with masks shared over time, between layers and of the
-            output (0.33).
-        tag_dim: of the embeddings of part-of-speech tags (0: tags are not read).
+        word_dim: size of the word embeddings (100); 0: none. They are the first dimensions of
+            ``dim``.
+        character_dim: size of the character embeddings (50, SuPar); 0: none.
+        character_out: size of a word's character vector (100, SuPar).
+        hidden: LSTM units per direction (400).
+        layers: LSTM layers (3).
+        dropout: dropout of whole embeddings and, with masks shared over time, between layers and of
+            the output (0.33).
+        tag_dim: size of the embeddings of part-of-speech tags (0: tags are not read).
         vectors: a text file of word vectors, plain or .gz. They are divided by their standard
             deviation and added to the trained embeddings, which then start at zero (SuPar).
-        max_vectors: how many vectors are read from the start of the file; None reads all.
-        tune_vectors: train them too (SuPar does not).
-        vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
-            read again.
-        embedding_dropout: of dimensions of the embeddings, with a mask shared over time, in place
-            of dropping whole embeddings; None drops these.
+        max_vectors: read only the first N vectors of the file; None reads all.
+        tune_vectors: train the vectors, too (SuPar does not).
+        vector_words: the words of the vectors, from a checkpoint; the file is then not read again.
+        embedding_dropout: dropout of dimensions of the embeddings, with a mask shared over time,
+            instead of whole embeddings; None: whole embeddings.
 
     Raises:
-        InputError: a size is out of range, no embedding is left, or settings of vectors are given
+        InputError: a size is out of range, there are no embeddings, or options of vectors are given
             without vectors; or, in ``build``, the vectors cannot be used.
     """
 
@@ -79,15 +78,16 @@ class LSTMEncoder(WordEncoder):
         check_least(owner, hidden=hidden, layers=layers)
         check_least(owner, 0, word_dim=word_dim, character_dim=character_dim, tag_dim=tag_dim)
         if not word_dim and not character_dim:
-            found = "word_dim and character_dim are both 0: nothing tells words apart"
-            raise InputError(found, key=owner)
+            raise InputError(
+                "word_dim and character_dim are both 0: words cannot be distinguished", key=owner
+            )
         if character_dim and (character_out < 2 or character_out % 2):
-            found = f"must be even and >= 2, got {character_out}"
-            raise InputError(found, key=f"{owner}: character_out")
+            message = f"must be even and >= 2, got {character_out}"
+            raise InputError(message, key=f"{owner}: character_out")
         check_rates(owner, dropout=dropout, embedding_dropout=embedding_dropout or 0.0)
         if vectors is not None and not word_dim:
-            found = "vectors are added to word embeddings, and word_dim is 0"
-            raise InputError(found, key=f"{owner}: vectors", remedy="set word_dim to their width")
+            message = "are added to word embeddings, but word_dim is 0"
+            raise InputError(message, key=f"{owner}: vectors", remedy="set word_dim to their width")
         self.hidden, self.layers, self.dropout = hidden, layers, dropout
         self.embedding_dropout = embedding_dropout
         self.character_dim, self.character_out = character_dim, character_out
@@ -125,28 +125,28 @@ class LSTMEncoder(WordEncoder):
         nn.init.zeros_(self.words.weight)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Tell words of the vocabulary or the vector file; None where only characters are read."""
+        """Tell which words are in the vocabulary or vector file; None without word embeddings."""
         return self.table.known(words) if self.word_dim else None
 
     def intern_tags(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        """Return ids of tags; one never seen in training is the unknown tag."""
+        """Return ids of tags; tags not seen in training are unknown."""
         if not self.tag_dim:
             return super().intern_tags(tags)
         return np.array([self._tag_ids.get(tag, UNKNOWN) for tag in tags], dtype=np.int32)
 
     def warnings(self, sentences: Iterable[Sentence]) -> list[str]:
-        """Warn where tags are read and none of the sentences' tags is known."""
-        there = {tag for sentence in sentences for tag in sentence.tags}
-        if not self.tag_dim or not there or there & self._tag_ids.keys():
+        """Warn if tags are read but none of the sentences' tags is known."""
+        tags = {tag for sentence in sentences for tag in sentence.tags}
+        if not self.tag_dim or not tags or tags & self._tag_ids.keys():
             return []
         return [
-            "the model reads part-of-speech tags, and no tag of these sentences is known to it: "
-            f"{', '.join(sorted(there))}; expected some of {', '.join(sorted(self._tag_ids))} in "
-            "column 5 (or in column 4, of a sentence with none in column 5)"
+            "the model reads part-of-speech tags, but knows none of these sentences' tags: "
+            f"{', '.join(sorted(tags))}; expected some of {', '.join(sorted(self._tag_ids))} in "
+            "column 5 (or in column 4 if column 5 has none)"
         ]
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Look words, characters and tags up, joined in this order."""
+        """Look up words, characters and tags, concatenated in this order."""
         rows = nn.functional.pad(words, (1, 0), value=ROOT)
         word_ids, character_ids, vector_rows = self.table.tensors(words.device)
         parts = []
@@ -163,12 +163,12 @@ class LSTMEncoder(WordEncoder):
         return torch.cat(parts, dim=-1)
 
     def spell(self, characters: Tensor, lengths: Tensor) -> Tensor:
-        """Embedded characters ``(words, width, character_dim)`` -> ``(words, character_out)``."""
+        """Read characters ``(words, width, character_dim)`` -> ``(words, character_out)``."""
         spelled = self.character_lstm.last_states(characters, lengths)
         return spelled.to(self.characters.weight.dtype)
 
     def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """Drop whole embeddings or dimensions of all, read the sentence."""
+        """Apply dropout and read the sentence."""
         states = self.lstm(self._dropped(embeddings), lengths + 1)
         return shared_dropout(states, self.dropout, self.training)
 
@@ -186,9 +186,8 @@ def _divided_by_deviation(matrix: NDArray[np.float32], path: str) -> NDArray[np.
     deviation = np.float32(matrix.std(dtype=np.float64))
     if matrix.min() == matrix.max() or not 0 < deviation < np.inf:
         raise InputError(
-            f"the values have a standard deviation of {deviation:g}, by which they cannot be "
-            "divided",
+            f"the values cannot be divided by their standard deviation, {deviation:g}",
             path=path,
-            remedy="give vectors whose values differ, or leave vectors out",
+            remedy="use vectors whose values differ, or leave vectors out",
         )
     return matrix / deviation

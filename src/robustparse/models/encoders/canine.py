@@ -1,8 +1,9 @@
-"""CANINE as an encoder: characters in, without a tokenizer, one vector a word out.
+"""CANINE as an encoder: it reads characters without a tokenizer and gives one vector per word.
 
 Clark et al. (2022), "CANINE: Pre-training an Efficient Tokenization-Free Encoder for Language
-Representation": code points are embedded by hashing (section 3.1), read by a local Transformer,
-every ``downsampling_rate`` of them by a deep one (3.2), and characters get a vector each (3.3).
+Representation": code points are embedded by hashing (section 3.1) and read by a local Transformer;
+a deep Transformer reads groups of ``downsampling_rate`` of them (3.2); then each character gets a
+vector (3.3).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,45 +17,44 @@ from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.models.encoders.pieces.encoder import LongSentences, PieceEncoder, Pooling
-from robustparse.models.encoders.pieces.stored import config_to_store, network_of
-from robustparse.models.encoders.pieces.subwords import Layout, PieceTable, SpecialPieces, readable
-from robustparse.pretrained import ENCODER, load_network
+from robustparse.models.encoders.piece_encoder import LongSentences, PieceEncoder, Pooling
+from robustparse.models.encoders.stored import config_to_store, network_of
+from robustparse.models.encoders.subwords import Layout, PieceTable, SpecialPieces, readable
+from robustparse.pretrained.loading import ENCODER, load_network
 
 BLANK, REPLACEMENT = ord(" "), ord("\ufffd")
 # Padding, the unknown word, [CLS] and [SEP]; the last two are private code points of CANINE's.
 SPECIAL = SpecialPieces(0, REPLACEMENT, 0xE000, 0xE001)
 
-# Of one word, with the blank before it; ELMo, too, reads 50.
+# Maximum characters of a word, including the blank before it; the same as in ELMo.
 MAX_CHARACTERS = 50
 
-# What the published networks were trained on, of the 16,384 positions that they have.
+# Published networks have 16,384 positions, of which pre-training used this many.
 _TRAINED_ON = 2048
 
-# Multipliers of the hash functions, of which a network has up to 16 (Clark et al. 2022, released
-# code).
+# Multipliers of the up to 16 hash functions (Clark et al. 2022, released code).
 _PRIMES = (31, 43, 59, 61, 73, 97, 103, 113, 137, 149, 157, 173, 181, 193, 211, 223)
 
 
 class CanineEncoder(PieceEncoder):
     """A pretrained CANINE.
 
-    A sentence is read as a text: [CLS], each word after a blank, [SEP]. ROOT takes [CLS]. Deltas
-    stand on the embeddings of words' characters, blanks have none. The unknown word is the one
-    character that Unicode has for unknown ones (U+FFFD).
+    A sentence is read as [CLS], each word after a blank, [SEP]; ROOT is [CLS]. Deltas are added to
+    the embeddings of words' characters, not of blanks. The unknown word is the replacement
+    character of Unicode (U+FFFD).
 
     Args:
         model: a folder, or a name in the local cache.
-        download: fetch a name that is not in the cache.
+        download: whether to download a model that is not in the cache.
         pooling: from characters to words: the ``mean``, the ``first`` or the ``last``.
-        tune: train the network; otherwise it stays as it is, without dropout.
-        dropout: of the words' vectors, masks shared over a sentence (0.33).
-        lstm_layers: of a BiLSTM over the words' vectors (0: none).
-        hidden: its units a direction (400).
-        long_sentences: with more characters than the network was trained on (2,048): ``error``;
-            ``split`` reads them in windows; ``truncate`` gives the words after the limit a zero
-            vector. Sentences that an attack makes longer are read in windows, never refused.
-        stored: the configuration, where a checkpoint holds it; ``model`` is then not read again.
+        tune: train the network; otherwise it is frozen and has no dropout.
+        dropout: dropout of the words' vectors, with masks shared over a sentence (0.33).
+        lstm_layers: layers of a BiLSTM over the words' vectors (0: none).
+        hidden: its units per direction (400).
+        long_sentences: what to do with sentences of more characters than in pre-training (2,048):
+            ``error``; ``split`` reads them in windows; ``truncate`` gives the words after the limit
+            a zero vector. Sentences that an attack makes longer are always read in windows.
+        stored: the configuration from a checkpoint; ``model`` is then not read.
 
     Raises:
         InputError: a setting is out of range, or ``model`` cannot be loaded.
@@ -107,13 +107,13 @@ class CanineEncoder(PieceEncoder):
             )
 
     def layout(self, words: Tensor) -> Layout:
-        """Lay out the characters of a batch of rows; blanks are of no word."""
+        """Lay out the characters of a batch of rows; blanks belong to no word."""
         layout = super().layout(words)
         word = layout.word.masked_fill(layout.units == BLANK, 1 + words.shape[1])
         return replace(layout, word=word)
 
     def look_up(self, units: Tensor) -> Tensor:
-        """Join what the hash functions find, as the released code hashes."""
+        """Concatenate the embeddings of all hash functions, as in the released code."""
         config, tables = self.network.config, self.network.char_embeddings
         parts = []
         for k, prime in enumerate(_PRIMES[: config.num_hash_functions]):
@@ -122,7 +122,7 @@ class CanineEncoder(PieceEncoder):
         return torch.cat(parts, dim=-1)
 
     def read_together(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
-        """Read sentences padded so far that more padding changes nothing; see ``PieceEncoder``."""
+        """Read sentences, padded as `_width` says; see ``PieceEncoder``."""
         units, width = embeddings.shape[1], self._width(sizes)
         inside = torch.arange(width, device=sizes.device) < sizes[:, None]
         padding = self.look_up(torch.full((1,), SPECIAL.padding, device=sizes.device))
@@ -133,12 +133,12 @@ class CanineEncoder(PieceEncoder):
         return states
 
     def _width(self, sizes: Tensor) -> int:
-        """Return how many characters are read of a batch, padding included.
+        """Return the width of a batch in characters, padding included.
 
-        Characters are read ``downsampling_rate`` at a time. The network drops the last group to
-        make room for [CLS], and its convolution over characters looks into the group after a
-        sentence's last: two groups of padding. Where the first of them is in a block of local
-        attention without any character, which then takes a mean over the block, all of it is read.
+        Characters are read in groups of ``downsampling_rate``. The network drops the last group to
+        make room for [CLS], and its convolution reads one group beyond a sentence, so two groups of
+        padding are needed. If the first of these lies in a block of local attention without
+        characters, whose attention is then a mean over the block, the whole block is included.
         """
         config = self.network.config
         rate, block = config.downsampling_rate, config.local_transformer_stride
@@ -149,7 +149,7 @@ class CanineEncoder(PieceEncoder):
 
 
 def _positions(config: Any) -> int:
-    """Return how many characters a network reads at once, padding included."""
+    """Return the maximum number of characters that are read at once, padding included."""
     positions: int = min(_TRAINED_ON, config.max_position_embeddings, config.num_hash_buckets)
     return positions
 
@@ -160,9 +160,9 @@ def _padded(units: Any, rate: int) -> Any:
 
 
 def _with_mask_added(_attention: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Turn the mask of local attention into numbers to add to scores, in their precision.
+    """Convert the mask of local attention to addends of the scores, in their precision.
 
-    transformers makes them in float32, where 0 times the lowest number of float64 is NaN.
+    transformers computes them in float32, which gives NaN with float64 (0 times -infinity).
     """
     queries, keys, mask, *rest = arguments
     kind = queries.device.type
@@ -174,7 +174,7 @@ def _with_mask_added(_attention: nn.Module, arguments: tuple[Any, ...]) -> tuple
 
 
 class CharacterTable(PieceTable):
-    """Row -> code points of a blank and of a word, and how many there are."""
+    """Maps rows to the code points of a blank and a word, and their number."""
 
     unit = "characters"
     separator = chr(SPECIAL.last)
@@ -183,9 +183,9 @@ class CharacterTable(PieceTable):
         super().__init__(SPECIAL, [BLANK, SPECIAL.unknown], max_characters)
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Code points ``(words, max_characters)`` and counts ``(words, 1)``.
+        """Return code points ``(words, max_characters)`` and counts ``(words, 1)``.
 
-        ``-LRB-`` is a bracket; a word of nothing but blanks is the unknown word.
+        ``-LRB-`` is read as a bracket; a word that consists of blanks is the unknown word.
         """
         texts = (readable(word) if word.strip(" ") else chr(SPECIAL.unknown) for word in words)
         return self.rows([[BLANK, *map(ord, text)] for text in texts])

@@ -1,4 +1,4 @@
-"""The two dropouts of the biaffine parser (Dozat and Manning 2017, section 3.3), and none of it."""
+"""The two kinds of dropout of the biaffine parser (Dozat and Manning 2017, section 3.3)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 
 def shared_dropout(inputs: Tensor, probability: float, training: bool) -> Tensor:
-    """Variational dropout: one mask a sentence, shared over its words.
+    """Variational dropout: one mask per sentence, shared over its words.
 
     Args:
         inputs: ``(batch, length, dim)``.
-        probability: of dropping a dimension.
-        training: off leaves the inputs as they are.
+        probability: the probability of dropping a dimension.
+        training: if false, the inputs are returned unchanged.
     """
     if not training or probability == 0.0:
         return inputs
@@ -23,16 +23,16 @@ def shared_dropout(inputs: Tensor, probability: float, training: bool) -> Tensor
 
 
 def word_dropout(parts: list[Tensor], probability: float, training: bool) -> list[Tensor]:
-    """Drop whole embeddings, each kind on its own, and scale up what is left of a word.
+    """Drop whole embeddings, each kind independently, and scale up the remaining ones of a word.
 
     Args:
-        parts: embeddings of the same words, each ``(batch, length, dim_k)``.
-        probability: of dropping one kind of one word.
-        training: off leaves the inputs as they are.
+        parts: embeddings of different kinds for the same words, ``(batch, length, dim_k)`` each.
+        probability: the probability of dropping one kind of one word.
+        training: if false, the inputs are returned unchanged.
 
     Returns:
-        The parts; of a word with k of n kinds kept, each is scaled by n / k. A lone part is not
-        scaled (Zheng et al. 2020, word-only parser).
+        The embeddings. If k of n kinds of a word are kept, they are scaled by n / k. A single kind
+        is not scaled (Zheng et al. 2020, word-only parser).
     """
     if not training or probability == 0.0:
         return parts
@@ -45,7 +45,7 @@ def word_dropout(parts: list[Tensor], probability: float, training: bool) -> lis
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """Switch to evaluation without gradients; afterwards every module's mode is what it was."""
+    """Switch to evaluation mode without gradients; afterwards restore every module's mode."""
     modes = {part: part.training for part in module.modules()}
     module.eval()
     try:

@@ -1,11 +1,11 @@
-"""ELMo as an encoder: the layers of a bidirectional language model, mixed.
+"""ELMo as an encoder: a learned mix of the layers of a bidirectional language model.
 
 Peters et al. (2018), "Deep contextualized word representations", equation 1:
 
     ELMo_k = gamma * sum_j s_j h_kj
 
-h_kj is the vector of word k in layer j, both directions joined, s the softmax of learned weights.
-Layer 0 is the spelled word, twice.
+h_kj is the vector of word k in layer j, with both directions concatenated; s is the softmax of
+learned weights. Layer 0 is the character-based word vector, twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,36 +17,38 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
-from robustparse.models.encoders.bilm.files import fill, read_options, sizes_of
-from robustparse.models.encoders.bilm.network import (
+from robustparse.models.encoders.bilm import (
     BEGIN_SENTENCE,
     BEGIN_WORD,
     END_SENTENCE,
     END_WORD,
     PADDING,
     BiLM,
+    fill,
+    read_options,
+    sizes_of,
 )
-from robustparse.models.encoders.pieces.subwords import readable
 from robustparse.models.encoders.pretrained import PretrainedEncoder
+from robustparse.models.encoders.subwords import readable
 from robustparse.models.encoders.word_table import ROOT, FormTable, in_order_met
 
 
 class ELMoEncoder(PretrainedEncoder):
     """A published bidirectional language model over characters, and a mix of its layers.
 
-    ROOT takes the mark of the sentence's begin. Deltas stand on the spelled words, which both
-    directions read. The unknown word has no characters. Every sentence is read from a zero state,
-    so that a parse does not depend on what was read before.
+    ROOT is the mark at the beginning of a sentence. Deltas are added to the character-based word
+    vectors, which both directions read. The unknown word has no characters. Every sentence starts
+    from a zero state, so that a parse does not depend on earlier sentences.
 
     Args:
         options: the JSON file of the model.
         weights: its HDF5 file; needs h5py, the extra ``elmo``.
-        tune: train the language model; otherwise, as in Wang et al. (2021), only the mix learns.
-        dropout: of the words' vectors, masks shared over a sentence (0.33). In the language model
-            and its mix nothing is dropped (Wang et al. 2021).
-        lstm_layers: of a BiLSTM over the words' vectors (0: none; Wang et al. 2021: 3).
-        hidden: its units a direction (400).
-        stored: the options, where a checkpoint holds them; no file is then read again.
+        tune: train the language model; otherwise, as in Wang et al. (2021), only the mix.
+        dropout: dropout of the words' vectors, with masks shared over a sentence (0.33). The
+            language model and its mix have no dropout (Wang et al. 2021).
+        lstm_layers: layers of a BiLSTM over the words' vectors (0: none; Wang et al. 2021: 3).
+        hidden: its units per direction (400).
+        stored: the options from a checkpoint; no file is then read.
 
     Raises:
         InputError: a setting is out of range; or, in ``build``, the files cannot be used.
@@ -86,12 +88,12 @@ class ELMoEncoder(PretrainedEncoder):
         self.add_lstm(2 * sizes.projection)
 
     def differences(self, saved: Mapping[str, Any]) -> list[str]:
-        """Name other options."""
+        """Name the options if they differ."""
         same = saved.get("stored") == self.stored
         return [] if same else [f"the options of its language model (options: {self.options})"]
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Spell each different word once; tags are not read."""
+        """Compute the character-based vector of each distinct word once; tags are not read."""
         rows = nn.functional.pad(words, (1, 0), value=ROOT)
         (characters,) = self.table.tensors(words.device)
         different, where = in_order_met(rows)
@@ -99,7 +101,7 @@ class ELMoEncoder(PretrainedEncoder):
         return spelled[where]
 
     def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """Read in both directions, mix layers."""
+        """Read in both directions and mix the layers."""
         end = torch.from_numpy(self.table.end).to(words.device)
         inputs = nn.functional.pad(embeddings, (0, 0, 0, 1))
         places = torch.arange(inputs.shape[1], device=words.device)
@@ -111,12 +113,12 @@ class ELMoEncoder(PretrainedEncoder):
 
 
 class ByteTable(FormTable):
-    """Row -> ids of the bytes of a word's UTF-8, between the marks of its begin and its end.
+    """Maps rows to the ids of a word's UTF-8 bytes, with marks at both ends.
 
-    Longer words are cut. ROOT has the one character that begins a sentence, the unknown word none.
+    Longer words are cut. ROOT has the character that begins a sentence, the unknown word none.
 
     Args:
-        max_characters: of a word, the marks included (50 in published models).
+        max_characters: maximum length of a word, marks included (50 in published models).
     """
 
     def __init__(self, max_characters: int) -> None:
@@ -127,13 +129,13 @@ class ByteTable(FormTable):
         self.end = self._marked([END_SENTENCE])
 
     def _marked(self, ids: Sequence[int]) -> NDArray[np.int64]:
-        """Return the row of these characters, ``(1, max_characters)``."""
+        """Add the marks to character ids and pad them, ``(1, max_characters)``."""
         marked = [BEGIN_WORD, *ids[: self._width - 2], END_WORD]
         row = np.full((1, self._width), PADDING, dtype=np.int64)
         row[0, : len(marked)] = marked
         return row
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Ids ``(words, max_characters)``; ``-LRB-`` is a bracket."""
+        """Return ids ``(words, max_characters)``; ``-LRB-`` is read as a bracket."""
         spelled = (readable(word).encode("utf-8") for word in words)
         return [np.concatenate([self._marked([1 + byte for byte in one]) for one in spelled])]

@@ -1,9 +1,8 @@
-"""Bidirectional LSTM as two unpacked ``nn.LSTM`` passes, joined by index.
+"""A bidirectional LSTM as two unpacked ``nn.LSTM`` passes.
 
-Packed sequences take a slow native path whose backward adds into every weight at every time step;
-two plain passes over padded batches, the second over each sentence reversed within its own length,
-use one fused kernel a layer. Padding follows the words in both directions, so it never
-reaches them.
+Packed sequences use a slow native path whose backward pass adds to every weight at every time step.
+Two passes over padded batches, the second with each sentence reversed within its length, use one
+fused kernel per layer. Padding follows the words in both directions, so it never affects them.
 """
 
 import torch
@@ -15,10 +14,7 @@ _ROWS, _FEW = 8, 256  # see `read`
 
 
 def reversed_rows(lengths: Tensor, width: int) -> Tensor:
-    """``(batch * width,)``: from which row of ``(batch * width, dim)`` each one comes.
-
-    Sentences are reversed in place; padding stays where it is.
-    """
+    """Return the row order ``(batch * width,)`` that reverses sentences but not padding."""
     positions = torch.arange(width, device=lengths.device)
     reverse = lengths[:, None] - 1 - positions
     sentences = width * torch.arange(len(lengths), device=lengths.device)[:, None]
@@ -28,15 +24,14 @@ def reversed_rows(lengths: Tensor, width: int) -> Tensor:
 class BiLSTM(nn.Module):
     """Stacked bidirectional LSTM with variational dropout before every layer but the first.
 
-    Dozat and Manning (2017) drop recurrent connections too. Here nothing is dropped from hidden
-    state to hidden state: the fused kernel runs all time steps at once and takes no mask in
-    between. Encoders put a mask of the same kind on the output.
+    Dozat and Manning (2017) also drop recurrent connections. Here these are not dropped, since the
+    fused kernel runs all time steps at once. Encoders apply a mask of the same kind to the output.
 
     Args:
-        input_dim: of the inputs.
-        hidden: units a direction (400 in Dozat and Manning 2017).
-        layers: how many (3 there).
-        dropout: of the inputs of layers 2 and up; masks are shared over time.
+        input_dim: size of the inputs.
+        hidden: units per direction (400 in Dozat and Manning 2017).
+        layers: number of layers (3 there).
+        dropout: dropout of the inputs of layers 2 and up, with masks shared over time.
     """
 
     def __init__(self, input_dim: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
@@ -48,7 +43,7 @@ class BiLSTM(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Orthogonal weights, zero biases (Dozat and Manning 2017, released code)."""
+        """Set orthogonal weights and zero biases (Dozat and Manning 2017, released code)."""
         for name, parameter in self.named_parameters():
             if "weight" in name:
                 nn.init.orthogonal_(parameter)
@@ -78,17 +73,17 @@ class BiLSTM(nn.Module):
 def lstm_states(
     lstm: nn.Module, states: Tensor, start: tuple[Tensor, Tensor] | None = None
 ) -> Tensor:
-    """``(batch, length, input_dim)`` -> ``(batch, length, hidden)``, its states.
+    """Return the states of an LSTM, ``(batch, length, input_dim)`` -> ``(batch, length, hidden)``.
 
-    ``start`` is the hidden and the cell state before the first input, each ``(batch, hidden)``;
-    without it both are zero.
+    ``start`` is the hidden and the cell state before the first input, ``(batch, hidden)`` each; by
+    default both are zero.
 
-    Of a prime number of rows, from 661 on where looked for, oneDNN's backward pass in bfloat16 on
-    several threads reads memory that nothing was written to, and gradients are whatever stood there
-    (torch 2.13, an AMD EPYC). Rows of zeros, which nothing is asked of, make the number composite.
+    With a prime number of rows (seen from 661 rows on), oneDNN's backward pass in bfloat16 on
+    several threads reads uninitialised memory and gives wrong gradients (torch 2.13, AMD EPYC).
+    Additional rows of zeros, which are not used, make the number composite.
 
-    A processor without AVX-512 has no LSTM in bfloat16 at all: mixed precision then computes this
-    layer in the precision of its weights.
+    A processor without AVX-512 has no LSTM in bfloat16; mixed precision then computes this layer in
+    the precision of its weights.
     """
     autocast = torch.is_autocast_enabled(states.device.type)
     mixed = states.dtype is torch.bfloat16 or autocast
@@ -101,9 +96,9 @@ def lstm_states(
     count = len(states)
     if added and mixed and torch.is_grad_enabled() and states.device.type == "cpu":
         states = nn.functional.pad(states, (0, 0, 0, 0, 0, added))
-        start = start and tuple(nn.functional.pad(part, (0, 0, 0, added)) for part in start)  # type: ignore[assignment]
-    found: Tensor = lstm(states, start and tuple(part[None] for part in start))[0]
-    return found[:count]
+        start = start and tuple(nn.functional.pad(state, (0, 0, 0, added)) for state in start)  # type: ignore[assignment]
+    outputs: Tensor = lstm(states, start and tuple(state[None] for state in start))[0]
+    return outputs[:count]
 
 
 def has_bfloat16_lstm() -> bool:
@@ -113,5 +108,5 @@ def has_bfloat16_lstm() -> bool:
 
 
 def take_rows(states: Tensor, rows: Tensor) -> Tensor:
-    """``(batch, length, dim)`` with its rows in that order; ``gather`` takes four times as long."""
+    """Reorder the rows of ``(batch, length, dim)``; ``gather`` takes four times as long."""
     return states.flatten(0, 1).index_select(0, rows).view_as(states)

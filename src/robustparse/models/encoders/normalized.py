@@ -3,8 +3,8 @@
     v'_k = (v_k - E(v)) / sqrt(Var(v))
     E(v) = sum_j f_j v_j,    Var(v) = sum_j f_j (v_j - E(v))^2
 
-f_j is the frequency of word j among the training words. Without this, a parser trained on deltas
-of a fixed norm can make them harmless by growing its embeddings.
+f_j is the frequency of word j among the training words. Without normalisation, a parser trained on
+deltas of a fixed norm can make them harmless by increasing its embeddings.
 """
 
 import torch
@@ -30,7 +30,7 @@ class NormalizedLSTMEncoder(LSTMEncoder):
         """
         if not self.word_dim or self.vectors is not None:
             raise InputError(
-                "it normalises trained word embeddings, and there are none or vectors in addition",
+                "normalises trained word embeddings, but there are none, or vectors are added",
                 key="NormalizedLSTMEncoder",
                 remedy="set word_dim above 0 and leave vectors out, or use LSTMEncoder",
             )
@@ -42,8 +42,9 @@ class NormalizedEmbedding(nn.Embedding):
     """A table whose rows are normalised when they are looked up.
 
     Args:
-        plain: the table that gives the weights, ``(rows, dim)``, as ``WordTable`` numbers words.
-        vocabulary: gives the counts. A checkpoint's has none; they come with the weights.
+        plain: the embeddings to normalise, ``(rows, dim)``, numbered by ``WordTable``.
+        vocabulary: the counts of words. A checkpoint's vocabulary has none, since the frequencies
+            are stored with the weights.
     """
 
     frequencies: Tensor
@@ -61,7 +62,7 @@ class NormalizedEmbedding(nn.Embedding):
 
     def forward(self, ids: Tensor) -> Tensor:
         """``(...)`` rows -> ``(..., dim)``."""
-        # Not as a matrix product, which mixed precision would round.
+        # A matrix product would be rounded in mixed precision.
         weighted = self.frequencies.unsqueeze(1)
         mean = (weighted * self.weight).sum(0)
         variance = (weighted * (self.weight - mean).square()).sum(0)

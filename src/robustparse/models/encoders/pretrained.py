@@ -1,4 +1,4 @@
-"""What encoders share that read words by a pretrained network: its mode, and what stands on it."""
+"""The base class of encoders with a pretrained network: its mode, and the layers on top of it."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -12,14 +12,14 @@ from robustparse.models.encoders.lstm import BiLSTM
 
 
 class PretrainedEncoder(TableEncoder):
-    """A ``network`` that is tuned or stays as it is, and a BiLSTM over its vectors if asked for.
+    """A ``network`` that is tuned or frozen, with an optional BiLSTM over its vectors.
 
     Args:
-        tune: train the network; otherwise it stays as it is, without dropout.
-        dropout: of the words' vectors, masks shared over a sentence.
-        lstm_layers: of a BiLSTM over the words' vectors; 0: none.
-        hidden: its units a direction.
-        stored: what a checkpoint holds of the network's files, which are then not read again.
+        tune: train the network; otherwise it is frozen and has no dropout.
+        dropout: dropout of the words' vectors, with masks shared over a sentence.
+        lstm_layers: layers of a BiLSTM over the words' vectors; 0: none.
+        hidden: its units per direction.
+        stored: the network's files as texts from a checkpoint; the files are then not read again.
 
     Raises:
         InputError: a setting is out of range.
@@ -44,20 +44,20 @@ class PretrainedEncoder(TableEncoder):
         self.stored = stored
 
     def hold(self, network: Any) -> None:
-        """Take a network, in the mode that ``tune`` asks for.
+        """Take a network and set its mode as ``tune`` says.
 
-        It comes in evaluation mode, and Lightning trains what it finds in training mode.
+        Loaded networks are in evaluation mode, and Lightning trains only modules in training mode.
         """
         self.network = network.requires_grad_(self.tune).train(self.tune)
 
     def add_lstm(self, size: int) -> None:
-        """Make the layers over the words' vectors, which are of that ``size``."""
+        """Make the layers over the words' vectors of this ``size``."""
         if self.lstm_layers:
             self.lstm = BiLSTM(size, self.hidden, self.lstm_layers, self.dropout)
         self.out_dim = 2 * self.hidden if self.lstm_layers else size
 
     def finish(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Drop, and read by the BiLSTM, ``(batch, 1 + length, size)`` -> ``(..., out_dim)``."""
+        """Apply dropout and the BiLSTM, ``(batch, 1 + length, size)`` -> ``(..., out_dim)``."""
         states = shared_dropout(states, self.dropout, self.training)
         if self.lstm_layers:
             read = self.lstm(states, lengths + 1)
@@ -72,9 +72,9 @@ class PretrainedEncoder(TableEncoder):
         return self
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore what ``stored`` held."""
+        """Restore ``stored``."""
         self.stored = saved.get("stored")
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Return those of the network, where it is tuned."""
+        """Return the parameters of the network if it is tuned."""
         return [parameter for parameter in self.network.parameters() if parameter.requires_grad]

@@ -1,8 +1,8 @@
-"""A pretrained Transformer as an encoder: sub-word pieces in, one vector a word out.
+"""A pretrained Transformer over sub-word pieces as an encoder, with one vector per word.
 
-Wang et al. (2021) take the first piece of the last layer, SuPar a learned mix of the last four
-layers (Peters et al. 2018, eq. 1, without its scale, which the linear layer that reads the mix can
-learn), averaged over the pieces.
+Wang et al. (2021) take the first piece of the last layer. SuPar takes a learned mix of the last
+four layers, averaged over the pieces (Peters et al. 2018, eq. 1, without its scale, which the
+following linear layer can learn).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ from torch import Tensor, nn
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_least, reason
-from robustparse.models.encoders.pieces.encoder import LongSentences, PieceEncoder, Pooling
-from robustparse.models.encoders.pieces.stored import network_of, table_of, to_store
-from robustparse.models.encoders.pieces.subwords import SubwordTable
-from robustparse.pretrained import ENCODER, load_encoder
+from robustparse.models.encoders.piece_encoder import LongSentences, PieceEncoder, Pooling
+from robustparse.models.encoders.stored import network_of, table_of, to_store
+from robustparse.models.encoders.subwords import SubwordTable
+from robustparse.pretrained.loading import ENCODER, load_encoder
 
-# Values of model_type for which tests show that a parse does not depend on its batch mates, that
-# every trained parameter gets a gradient, and how many pieces are read. Padding reaches words in
-# others (ConvBERT, FNet), some have parameters of no use here (Longformer, XLNet).
+# Values of model_type for which tests show that a parse does not depend on the other sentences of
+# its batch, that every trained parameter gets a gradient, and how many pieces are read. In other
+# models padding affects words (ConvBERT, FNet) or some parameters are unused (Longformer, XLNet).
 SUPPORTED = (
     *("albert", "bert", "camembert", "data2vec-text", "deberta", "deberta-v2", "distilbert"),
     *("electra", "ernie", "modernbert", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"),
@@ -34,22 +34,22 @@ class TransformerEncoder(PieceEncoder):
 
     Args:
         model: a folder, or a name in the local cache.
-        download: fetch a name that is not in the cache.
+        download: whether to download a model that is not in the cache.
         pooling: from pieces to words: the ``first`` (Wang et al. 2021), the ``mean`` (SuPar) or the
             ``last``.
-        mix: how many of the last layers are mixed with learned weights; 1 takes the last only.
-        tune: train the network; otherwise it stays as it is, without dropout.
-        dropout: of the words' vectors, masks shared over a sentence (0.33).
-        lstm_layers: of a BiLSTM over the words' vectors (0: none; Wang et al. 2021: 3).
-        hidden: its units a direction (400).
-        long_sentences: with more pieces than the network has positions: ``error``; ``split`` reads
-            them in windows; ``truncate`` gives the words after the limit a zero vector. Sentences
-            that an attack makes longer than the limit are read in windows, never refused. Of a
-            pair that is read as one, see ``PairEncoderClassifier``, only the premise is cut.
-        untested: also accept a network of another type that ``AutoModel`` loads. A parse may then
+        mix: the number of last layers that are mixed with learned weights; 1 takes only the last.
+        tune: train the network; otherwise it is frozen and has no dropout.
+        dropout: dropout of the words' vectors, with masks shared over a sentence (0.33).
+        lstm_layers: layers of a BiLSTM over the words' vectors (0: none; Wang et al. 2021: 3).
+        hidden: its units per direction (400).
+        long_sentences: what to do with sentences of more pieces than the network has positions:
+            ``error``; ``split`` reads them in windows; ``truncate`` gives the words after the limit
+            a zero vector. Sentences that an attack makes longer than the limit are always read in
+            windows. In a pair that is read as one text, see ``PairEncoderClassifier``, only the
+            premise is cut.
+        untested: also accept other types of networks that ``AutoModel`` loads. A parse may then
             depend on the other sentences of its batch, and training in several processes may fail.
-        stored: configuration and tokenizer, where a checkpoint holds them; ``model`` is then not
-            read again.
+        stored: configuration and tokenizer as texts from a checkpoint; ``model`` is then not read.
 
     Raises:
         InputError: a setting is out of range, or ``model`` cannot be loaded.
@@ -88,7 +88,7 @@ class TransformerEncoder(PieceEncoder):
             self._check_type(network.config.to_dict())
         try:
             self._take(network)
-        except Exception as error:  # networks of untested types fail in ways of their own
+        except Exception as error:  # untested networks may fail in any way
             if not self.untested or isinstance(error, InputError):
                 raise
             raise InputError(
@@ -100,7 +100,7 @@ class TransformerEncoder(PieceEncoder):
             ) from error
 
     def _take(self, network: Any) -> None:
-        """Make the layers on top of a network; try one of an untested type on three pieces."""
+        """Make the layers on top of a network; test an untested network on three pieces."""
         assert self.stored is not None
         layers, size = network.config.num_hidden_layers, network.config.hidden_size
         if self.mix > layers:
@@ -140,7 +140,7 @@ class TransformerEncoder(PieceEncoder):
         return embedded
 
     def read_together(self, embeddings: Tensor, sizes: Tensor) -> Tensor:
-        """Read, and mix layers; see ``PieceEncoder.read_together``."""
+        """Read pieces and mix layers; see ``PieceEncoder.read_together``."""
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
         mask = (places < sizes[:, None]).long()
         output = self.network(
@@ -148,16 +148,16 @@ class TransformerEncoder(PieceEncoder):
         )
         if self.mix == 1:
             return output.last_hidden_state  # type: ignore[no-any-return]
-        # Some versions list the last layer's states as they were before a final norm.
+        # In some versions, the last hidden states in the list are those before a final norm.
         layers = torch.stack([*output.hidden_states[-self.mix : -1], output.last_hidden_state])
         return torch.einsum("k,kbud->bud", self.mix_weights.softmax(0), layers)
 
 
 def _positions(network: Any) -> int:
-    """Return how many units a network reads at most, special pieces included.
+    """Return the maximum number of units of a network, special pieces included.
 
-    RoBERTa and its relatives count after the padding row of their position embeddings. A network
-    without a limit reads as many as BERT.
+    RoBERTa and related models number positions after the padding row of their embeddings. Networks
+    without a maximum get that of BERT.
     """
     named = int(getattr(network.config, "max_position_embeddings", 0))
     embeddings = getattr(network, "embeddings", None)

@@ -1,6 +1,6 @@
-"""Embeddings of whole words, from a table or a file of vectors, and an encoder that is no more.
+"""Word embeddings, trained or from a file of vectors, and the encoder that consists of them.
 
-Text classifiers read such embeddings without a context (Kim 2014; Jin et al. 2020).
+Text classifiers read such embeddings without context (Kim 2014; Jin et al. 2020).
 """
 
 import logging
@@ -27,23 +27,22 @@ from robustparse.models.encoders.word_table import (
 from robustparse.vectors import read_vectors
 
 LEAST_COVERAGE = 0.5
-"""Share of the vocabulary's words below which vectors do not fit the training data."""
+"""If vectors cover a smaller share of the vocabulary, they do not fit the training data."""
 
 log = logging.getLogger(__name__)
 
-_SPREAD = 0.25  # of random embeddings, uniform on both sides of 0 (Kim 2014)
+_SPREAD = 0.25  # random embeddings are uniform in (-0.25, 0.25) (Kim 2014)
 
 
 class WordEncoder(TableEncoder):
-    """What encoders share that know each word as a row of their own ``table`` and may read vectors.
+    """The base class of encoders with word embeddings and, optionally, static vectors.
 
     Args:
-        word_dim: of the word embeddings.
+        word_dim: size of the word embeddings.
         vectors: a text file of word vectors, plain or .gz.
-        max_vectors: how many are read from the start of the file; None reads all.
-        tune_vectors: train them too.
-        vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
-            read again.
+        max_vectors: read only the first N vectors of the file; None reads all.
+        tune_vectors: train the vectors, too.
+        vector_words: the words of the vectors, from a checkpoint; the file is then not read again.
 
     Raises:
         InputError: ``max_vectors`` is below 1, or given without vectors.
@@ -64,21 +63,25 @@ class WordEncoder(TableEncoder):
         self.refuse_unless_read(max_vectors=max_vectors is not None)
 
     def refuse_unless_read(self, **settings: bool) -> None:
-        """Refuse settings of vectors, by name whether one was given, where none are read.
+        """Reject options of vectors if there are no vectors.
+
+        Args:
+            settings: option -> whether it is set.
 
         Raises:
-            InputError: names the setting.
+            InputError: names the option.
         """
-        for name, given in settings.items():
-            if given and self.vectors is None:
-                found, remedy = "has no effect without vectors", "set vectors, or leave it out"
-                raise InputError(found, key=f"{type(self).__name__}: {name}", remedy=remedy)
+        for name, is_set in settings.items():
+            if is_set and self.vectors is None:
+                message, remedy = "has no effect without vectors", "set vectors, or leave it out"
+                raise InputError(message, key=f"{type(self).__name__}: {name}", remedy=remedy)
 
     def read_vectors(self, vocabulary: Vocabulary) -> NDArray[np.float32]:
-        """Return the vectors of ``vector_words``, ``(words, word_dim)``, which are noted.
+        """Read the vectors ``(words, word_dim)`` and set ``vector_words``.
 
-        There is none where a checkpoint gave the words: it holds the vectors among its weights.
-        Vectors of less than `LEAST_COVERAGE` of the vocabulary's words are warned of.
+        The result is empty if ``vector_words`` came from a checkpoint, whose weights include the
+        vectors. A warning is logged if the vectors cover less than `LEAST_COVERAGE` of the
+        vocabulary.
 
         Raises:
             InputError: the file cannot be read, or its vectors have another width.
@@ -89,13 +92,13 @@ class WordEncoder(TableEncoder):
         self.vector_words, matrix = read_vectors(Path(self.vectors), self.max_vectors)
         if matrix.shape[1] != self.word_dim:
             raise InputError(
-                f"vectors of {matrix.shape[1]} numbers, and word_dim is {self.word_dim}",
+                f"vectors of {matrix.shape[1]} numbers, but word_dim is {self.word_dim}",
                 path=self.vectors,
                 remedy=f"set word_dim to {matrix.shape[1]}",
             )
         if vocabulary.words:
-            there = {word.lower() for word in self.vector_words}
-            share = len(there.intersection(vocabulary.words)) / len(vocabulary.words)
+            covered = {word.lower() for word in self.vector_words}.intersection(vocabulary.words)
+            share = len(covered) / len(vocabulary.words)
             if share < LEAST_COVERAGE:
                 message = "%s: holds vectors of %.1f%% of the training words, below %.0f%%: "
                 message += "are they of another language, or capped by max_vectors?"
@@ -103,32 +106,31 @@ class WordEncoder(TableEncoder):
         return matrix
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore the words of the vectors; the vectors themselves are among the weights."""
+        """Restore the words of the vectors; the vectors are part of the weights."""
         if self.vectors is not None:
             self.vector_words = saved.get("vector_words")
 
     def differences(self, saved: Mapping[str, Any]) -> list[str]:
-        """Name vectors of other words, or in another order."""
+        """Name the vectors if their words, or the order of these, differ."""
         same = saved.get("vector_words") == self.vector_words
         return [] if same else [f"the words of its vectors (vectors: {self.vectors})"]
 
 
 class WordEmbeddings(WordEncoder):
-    """One vector a word: trained, or from a file of vectors, whose words are then all it knows.
+    """One vector per word: trained, or from a file, whose words are then the only known ones.
 
-    A form is looked up as it is, then lower-cased. All words without an embedding share that of
+    A form is looked up as written, then lower-cased. All words without an embedding share that of
     the unknown word.
 
     Args:
-        word_dim: of the embeddings (100); as wide as the vectors, where there are some.
-        dropout: of single numbers of the embeddings (0.3, released code of Jin et al. 2020).
+        word_dim: size of the embeddings (100); must equal that of the vectors.
+        dropout: dropout of single values of the embeddings (0.3, released code of Jin et al. 2020).
         vectors: a text file of word vectors, plain or .gz.
-        max_vectors: how many are read from the start of the file; None reads all.
-        tune_vectors: train them (Yoo et al. 2020); otherwise they stay as they are (Jin et al.
+        max_vectors: read only the first N vectors of the file; None reads all.
+        tune_vectors: train the vectors (Yoo et al. 2020) instead of freezing them (Jin et al.
             2020).
         unit_length: scale every embedding to length 1 before training (Jin et al. 2020).
-        vector_words: the words of the vectors, where a checkpoint holds them; the file is then not
-            read again.
+        vector_words: the words of the vectors, from a checkpoint; the file is then not read again.
 
     Raises:
         InputError: a size is out of range, or settings of vectors are given without vectors; or, in
@@ -156,7 +158,7 @@ class WordEmbeddings(WordEncoder):
         self.dim = self.form_dim = self.out_dim = word_dim
 
     def build(self, vocabulary: Vocabulary) -> None:
-        """Make the table: random numbers, in part overwritten by vectors."""
+        """Make the table with random embeddings and those of the file."""
         matrix = self.read_vectors(vocabulary)
         words = vocabulary.words if self.vectors is None else tuple(self.vector_words or ())
         self.words = nn.Embedding(RESERVED + len(words), self.word_dim, padding_idx=PADDING)
@@ -169,25 +171,25 @@ class WordEmbeddings(WordEncoder):
         self.table = EmbeddingTable(words)
 
     def embedded(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Tell words of the training data or, with vectors, of their file."""
+        """Tell which words occur in the training data or, with vectors, in their file."""
         return self.table.known(words)
 
     def embed(self, words: Tensor, tags: Tensor) -> Tensor:
-        """Look words up; tags are not read."""
+        """Look up words; tags are not read."""
         rows = nn.functional.pad(words, (1, 0), value=ROOT)
         embedded: Tensor = self.words(self.table.tensors(words.device)[0][rows, 0])
         return embedded
 
     def forward(self, embeddings: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """Drop numbers of the embeddings; no word learns of another."""
+        """Apply dropout; words do not affect each other."""
         return nn.functional.dropout(embeddings, self.dropout, self.training)
 
 
 class EmbeddingTable(FormTable):
-    """Row -> row of the embeddings.
+    """Maps rows to rows of the embeddings.
 
     Args:
-        words: those that have one.
+        words: the words with an embedding.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -198,10 +200,10 @@ class EmbeddingTable(FormTable):
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
         """See ``FormTable.describe``."""
         ids = self._ids
-        found = [ids.get(word, ids.get(word.lower(), UNKNOWN)) for word in words]
-        return [np.array(found, dtype=np.int64)[:, None]]
+        rows = [ids.get(word, ids.get(word.lower(), UNKNOWN)) for word in words]
+        return [np.array(rows, dtype=np.int64)[:, None]]
 
     def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Tell which words have an embedding of their own, ``(words,)``; none gets a row."""
-        found: NDArray[np.bool_] = self.describe(words)[0][:, 0] != UNKNOWN
-        return found
+        """Tell which words have their own embedding, ``(words,)``, without adding rows."""
+        known: NDArray[np.bool_] = self.describe(words)[0][:, 0] != UNKNOWN
+        return known

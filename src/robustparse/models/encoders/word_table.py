@@ -1,7 +1,7 @@
-"""Growing tables of word forms: what an encoder needs of each, looked up once.
+"""Growing tables of word forms with the ids that an encoder needs, looked up once per form.
 
-Training, prediction and attacks all hand words to a parser as rows of its table. Rows carry no
-meaning of their own and are not part of a checkpoint. Rows 0, 1 and 2 are padding, the unknown word
+Training, prediction and attacks pass words to a parser as rows of its table. Rows are numbered in
+order of appearance and are not part of a checkpoint. Rows 0, 1 and 2 are padding, the unknown word
 and ROOT.
 """
 
@@ -18,18 +18,18 @@ from robustparse.data.vocab import Vocabulary
 PADDING, UNKNOWN, ROOT = 0, 1, 2
 RESERVED = 3
 
-# A row of its own would make every table, and so every checkpoint, one row longer. ROOT's stands
-# where a text begins, as the second one does here. An encoder of characters still tells the two
-# apart, since the separator is spelled; a training word of this form keeps the row that it has.
+# Its own id would make every embedding table, and so every checkpoint, one row longer. It shares
+# ROOT's id, since ROOT marks the beginning of a text. Encoders of characters still distinguish the
+# two by spelling; a training word of this form keeps its own id.
 SEPARATOR = "[SEP]"
-"""Stands between two texts read as one; tables of words read it as a text's beginning, ROOT."""
+"""The word between two texts that are read as one; word tables treat it as ROOT."""
 
 
 _RESERVED_WORDS = ("[PAD]", "[UNK]", "[ROOT]")
 
 
 class FormTable(ABC):
-    """Row -> columns of ids; a form not met before gets a new row.
+    """Maps rows to columns of ids; a new form gets a new row.
 
     Args:
         reserved: the first three rows of each column, ``(3, width)`` each.
@@ -43,13 +43,13 @@ class FormTable(ABC):
 
     @abstractmethod
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Return the rows of new words, ``(words, width)`` a column."""
+        """Return the columns of new words, ``(words, width)`` each."""
 
     def __len__(self) -> int:
         return RESERVED + len(self._rows)
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return the row of each word, a new one for a form not met before. Shape ``(words,)``."""
+        """Return the row of each word, ``(words,)``; new forms get new rows."""
         new = [word for word in dict.fromkeys(words) if word not in self._rows]
         if new:
             self._add(new)
@@ -80,14 +80,14 @@ class FormTable(ABC):
 
 
 class WordTable(FormTable):
-    """Row -> word id, character ids and row of a vector file.
+    """Maps rows to word ids, character ids and rows of a vector file.
 
-    Ids 0, 1 and 2 are padding, unknown and ROOT, for words and for characters; the unknown word's
-    characters are one unknown character. A form with no vector has 0 there.
+    Ids 0, 1 and 2 are padding, unknown and ROOT, for words and for characters; the unknown word has
+    one unknown character. A form without a vector has vector row 0.
 
     Args:
-        vocabulary: gives the ids.
-        vector_words: the words of a vector file; a form is looked up as it is, then lower-cased.
+        vocabulary: defines the ids.
+        vector_words: the words of a vector file; a form is looked up as written, then lower-cased.
         max_characters: longer words are cut (20 as in Zheng et al. 2020).
     """
 
@@ -104,7 +104,7 @@ class WordTable(FormTable):
         self._vector_rows = {word: 1 + i for i, word in enumerate(vector_words)}
 
     def describe(self, words: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Word id, character ids and vector row of each word."""
+        """Return word ids, character ids and vector rows."""
         width = self._columns[1].shape[1]
         ids = np.zeros((len(words), 1), dtype=np.int64)
         characters = np.zeros((len(words), width), dtype=np.int64)
@@ -118,17 +118,17 @@ class WordTable(FormTable):
         return [ids, characters, vectors]
 
     def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Which words have an id or a vector of their own, ``(words,)``; none gets a row."""
+        """Tell which words have their own id or vector, ``(words,)``, without adding rows."""
         ids, _, vectors = self.describe(words)
         known: NDArray[np.bool_] = (ids[:, 0] != UNKNOWN) | (vectors[:, 0] > 0)
         return known
 
 
 def in_order_met(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the different rows and the place of each among them, as ``torch.unique`` gives them.
+    """Return the distinct rows in order of appearance and the inverse indices.
 
-    Not sorted, though: a row's number follows from what was read before it, which a resumed run
-    reads in another order, and float sums follow the order of the rows.
+    ``torch.unique`` sorts the rows. Their numbers depend on what was read before, which differs in
+    a resumed run, and so would the order of summation.
     """
     different, where = torch.unique(rows, return_inverse=True)
     positions = torch.arange(rows.numel(), device=rows.device)
@@ -139,6 +139,6 @@ def in_order_met(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def trimmed(character_ids: Tensor) -> tuple[Tensor, Tensor]:
-    """``(words, max_characters)`` cut to the longest word, and how many each has, ``(words,)``."""
+    """Cut ``(words, max_characters)`` to the longest word; also return lengths ``(words,)``."""
     lengths = (character_ids != PADDING).sum(1)
     return character_ids[:, : max(1, int(lengths.max()))], lengths

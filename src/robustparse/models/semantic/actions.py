@@ -1,4 +1,4 @@
-"""Actions of a grammar as numbers, and what a decoder may read of frontier fields."""
+"""Numbers the actions of a grammar, and the frontier fields that a decoder may read."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,12 +18,12 @@ from robustparse.grammars import (
 )
 
 COLUMNS = ("actions", "parents", "fields", "types", "parent_steps")
-"""Of each step: the action, and of its frontier field the parent's rule, the field, its type and
-the parent's step, all numbered from 1; 0 stands for none."""
+"""Gold columns of each step: the action; and of its frontier field the parent's rule, the field,
+its type and the parent's step. All numbers count from 1; 0 means none."""
 
 
 class Frontier(NamedTuple):
-    """What the decoder may read of frontier fields, each ``(rows,)`` or ``(rows, steps)``."""
+    """The frontier fields, for the decoder to read, each ``(rows,)`` or ``(rows, steps)``."""
 
     parents: Tensor
     fields: Tensor
@@ -32,11 +32,11 @@ class Frontier(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What a frontier field says of itself, apart from the parent's step.
+    """A frontier field, without its parent's step.
 
     Args:
-        parent, field, type: as in `COLUMNS`.
-        mask: the row of `ActionNumbers.masks` that fits it.
+        parent, field, type: see `COLUMNS`.
+        mask: its row of `ActionNumbers.masks`.
     """
 
     parent: int
@@ -49,19 +49,19 @@ _END = Kind(0, 0, 0, 0)
 
 
 class ActionNumbers:
-    """Numbers of actions, from 1: rules in the order of the grammar, REDUCE, tokens.
+    """Numbers the actions from 1: rules in the order of the grammar, REDUCE, tokens.
 
     Args:
-        grammar: of the trees.
-        labels: the tokens of forms seen in training.
+        grammar: the grammar of the trees.
+        labels: the tokens of the training forms.
 
     Attributes:
-        rules: the numbers of rules, REDUCE included.
-        tokens: those of tokens.
-        unknown: the first number of tokens never seen in training, all of which are read as this
-            one; their numbers, given as they are met, only tell them apart.
-        masks: ``(masks, unknown)`` the actions that fit a field; none fit after the end, row 0.
-        for_tokens: ``(masks, 1)`` whether tokens fit, known or not.
+        rules: the numbers of rules and of REDUCE.
+        tokens: the numbers of the training tokens.
+        unknown: the first number of other tokens. They get numbers as they appear, to tell them
+            apart; decoders read all of them as this one.
+        masks: ``(masks, unknown)`` the actions that fit a field; row 0, after the end, has none.
+        for_tokens: ``(masks, 1)`` whether tokens fit a field.
     """
 
     def __init__(self, grammar: Grammar, labels: Sequence[str]) -> None:
@@ -82,24 +82,24 @@ class ActionNumbers:
         types = {name: number for number, name in enumerate(grammar.types, start=1)}
         fields = {field: number for number, field in enumerate(grammar.fields, start=1)}
         self._kinds = {
-            (one.name, place): Kind(number, fields[field], types[field.type], rows[field])
-            for number, one in enumerate(grammar.constructors, start=1)
-            for place, field in enumerate(one.fields)
+            (rule.name, position): Kind(number, fields[field], types[field.type], rows[field])
+            for number, rule in enumerate(grammar.constructors, start=1)
+            for position, field in enumerate(rule.fields)
         }
 
     def number(self, action: Action) -> int:
-        """Return the number of an action; a token not met before gets a new one."""
+        """Return the number of an action; a new token gets a new number."""
         if action not in self._numbers:
             self._numbers[action] = len(self._actions)
             self._actions.append(action)
         return self._numbers[action]
 
     def action(self, number: int) -> Action:
-        """Return the action of a number."""
+        """Return the action with a number."""
         return self._actions[number]
 
     def kind(self, derivation: Derivation) -> Kind:
-        """Return the kind of the frontier field; nothing is read at the root or after the end."""
+        """Return the kind of the frontier field."""
         if not derivation.open_nodes:
             return _END if derivation.finished else self._root
         node = derivation.open_nodes[-1]
@@ -110,16 +110,16 @@ class ActionNumbers:
         if field.type in self.grammar.primitives:
             tokens = range(self.tokens.start, self.tokens.stop)
             return [number for number in tokens if self.action(number) not in PUNCTUATION]
-        rules = [one for one in self.grammar.constructors if one.type == field.type]
+        rules = [rule for rule in self.grammar.constructors if rule.type == field.type]
         fitting: list[Action] = [*rules, REDUCE] if field.repeated else [*rules]
-        return [self.number(one) for one in fitting]
+        return [self.number(action) for action in fitting]
 
     def steps(self, tree: Node) -> list[tuple[int, ...]]:
         """Return the columns of each step of a tree."""
         derivation = Derivation(self.grammar)
         steps: list[tuple[int, ...]] = []
         for action in actions_of(tree):
-            read = (*self.kind(derivation)[:3], 1 + derivation.parent_step)
-            steps.append((self.number(action), *read))
+            frontier = (*self.kind(derivation)[:3], 1 + derivation.parent_step)
+            steps.append((self.number(action), *frontier))
             derivation = derivation.apply(action)
         return steps

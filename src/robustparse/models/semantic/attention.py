@@ -12,7 +12,7 @@ class Memory:
 
     Args:
         values: ``(batch, length, dim)`` the encoder's vectors of words.
-        keys: ``(batch, length, hidden)`` the same, as queries are compared with them.
+        keys: ``(batch, length, hidden)`` their maps, which queries are multiplied with.
         padded: ``(batch, length)`` true after the last word.
     """
 
@@ -21,20 +21,20 @@ class Memory:
     padded: Tensor
 
     def of(self, texts: Tensor) -> "Memory":
-        """Return what belongs to these texts, ``(texts,)``."""
+        """Select texts, ``(texts,)``."""
         return Memory(self.values[texts], self.keys[texts], self.padded[texts])
 
 
 class Attention(nn.Module):
-    """Scores ``h W_a s``, their softmax over words, and ``tanh(W_c [h; context])``.
+    """Attentional states ``tanh(W_c [h; c])``, c the average of s with weights softmax(h W_a s).
 
-    Contexts average the encoder's vectors as they are (Yin and Neubig 2018, released code). There
-    are no biases.
+    The context c averages the encoder's vectors s themselves, and there are no biases (Yin and
+    Neubig 2018, released code).
 
     Args:
-        dim: of the encoder's vectors.
-        hidden: of the decoder's states.
-        out_dim: of the attentional states.
+        dim: width of the encoder's vectors s.
+        hidden: width of the decoder's states h.
+        out_dim: width of the attentional states.
     """
 
     def __init__(self, dim: int, hidden: int, out_dim: int) -> None:
@@ -43,11 +43,11 @@ class Attention(nn.Module):
         self.output = nn.Linear(hidden + dim, out_dim, bias=False)
 
     def memory(self, values: Tensor, mask: Tensor) -> Memory:
-        """Vectors ``(batch, length, dim)`` of the words marked in ``(batch, length)`` booleans."""
+        """Prepare vectors, ``(batch, length, dim)``; the mask marks words, ``(batch, length)``."""
         return Memory(values, self.key(values), ~mask)
 
     def forward(self, query: Tensor, memory: Memory) -> Tensor:
-        """Return attentional states, ``(batch, n, out_dim)``, of ``(batch, n, hidden)`` ones."""
+        """Map decoder states, ``(batch, n, hidden)``, to attentional ones."""
         scores = query @ memory.keys.transpose(1, 2)
         weights = scores.masked_fill(memory.padded[:, None], float("-inf")).softmax(-1)
         attended: Tensor = self.output(torch.cat([query, weights @ memory.values], dim=-1)).tanh()

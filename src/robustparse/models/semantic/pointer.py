@@ -1,20 +1,20 @@
-"""Words of an utterance copied into its form (Yin and Neubig 2018, section 3.2).
+"""Copies words of an utterance into its form (Yin and Neubig 2018, section 3.2).
 
     p(token | a) = p(gen | a) p(token | gen, a) + p(copy | a) sum_{i: x_i = token} p(i | copy, a)
     p(gen | a), p(copy | a) = softmax(W_g a + b_g)
     p(i | copy, a) = softmax_i(h_i^T W_p a)
 
-Here ``a`` is the attentional state of a step, and ``h_i`` the encoder's vector of the word ``x_i``,
-neither of ROOT nor of padding. A word that is no known token can be copied only; the decoder then
-reads the embedding of unknown tokens, which is trained only if forms of the training set have some.
-Scores have a column for each known action and after them one for each place of an utterance: that
-of the first such word there.
+Here ``a`` is the attentional state of a step, and ``h_i`` the encoder's vector of the word ``x_i``.
+A word that is not a known token can only be copied; the decoder then reads the embedding of unknown
+tokens, which is trained if training forms have unknown tokens. The scores have a column for each
+known action, and after them a column for each position of the utterance. A word that occurs twice
+has the column of its first position.
 """
 
 import torch
 from torch import Tensor, nn
 
-from robustparse.models.scores import single_precision
+from robustparse.models.mean_scores import single_precision
 from robustparse.models.semantic.attention import Memory
 
 
@@ -22,9 +22,9 @@ class Pointer(nn.Module):
     """Mixes the probabilities of generating tokens and of copying words.
 
     Args:
-        dim: of the encoder's vectors.
-        hidden: of attentional states.
-        tokens: the numbers of known tokens, after which come those of other tokens.
+        dim: width of the encoder's vectors.
+        hidden: width of attentional states.
+        tokens: the numbers of known tokens; higher numbers are unknown tokens.
     """
 
     def __init__(self, dim: int, hidden: int, tokens: slice) -> None:
@@ -34,16 +34,16 @@ class Pointer(nn.Module):
         self.gate = nn.Linear(hidden, 2)
 
     def forward(self, scores: Tensor, attended: Tensor, memory: Memory, words: Tensor) -> Tensor:
-        """Return scores with the logarithms of mixed probabilities in place of tokens' scores.
+        """Replace the scores of tokens by the logarithms of mixed probabilities.
 
         Args:
-            scores: ``(batch, n, unknown)`` of known actions.
+            scores: ``(batch, n, unknown)`` scores of known actions.
             attended: ``(batch, n, hidden)`` attentional states.
-            memory: of the utterances.
-            words: ``(batch, length)`` numbers of their words as tokens.
+            memory: what the decoder attends to.
+            words: ``(batch, length)`` the words as numbers of tokens.
 
         Returns:
-            ``(batch, n, unknown + length)``; -inf for a place whose word has another column.
+            ``(batch, n, unknown + length)``; -inf for a position whose word has another column.
         """
         unknown = self.tokens.stop
         gates = single_precision(self.gate(attended)).log_softmax(-1)
@@ -55,23 +55,23 @@ class Pointer(nn.Module):
         copied = copied.scatter_add(2, columns[:, None].expand_as(pointed), pointed)
         # A probability that underflows has no gradient, rather than an infinite one.
         copied = copied.clamp(min=torch.finfo(copied.dtype).tiny).log() + gates[..., 1:]
-        there = torch.zeros_like(copied[:, 0], dtype=torch.bool).scatter(1, columns, True)
-        copied = copied.masked_fill(~there[:, None], float("-inf"))
+        used = torch.zeros_like(copied[:, 0], dtype=torch.bool).scatter(1, columns, True)
+        copied = copied.masked_fill(~used[:, None], float("-inf"))
         mixed = torch.logaddexp(generated, copied[..., self.tokens])
         return torch.cat([scores[..., : self.tokens.start], mixed, copied[..., unknown:]], dim=-1)
 
 
 def columns_of(actions: Tensor, words: Tensor, unknown: int) -> Tensor:
-    """Return the columns of scores in which actions stand.
+    """Return the columns of actions in the scores.
 
     Args:
         actions: ``(batch, n)`` numbers of actions.
-        words: ``(batch, length)`` numbers of an utterance's words as tokens.
-        unknown: the first number of a token that is not known.
+        words: ``(batch, length)`` the words of the utterance as numbers of tokens.
+        unknown: the first number of unknown tokens.
 
     Returns:
-        ``(batch, n)`` numbers of known actions as they are, others by the first such word of the
-        utterance; ``unknown + length``, which is no column, where there is none.
+        ``(batch, n)``: the numbers of known actions; for other tokens the column of the first such
+        word; ``unknown + length``, beyond the last column, if the utterance has no such word.
     """
     same = actions[:, :, None] == words[:, None]
     first = nn.functional.pad(same, (0, 1), value=True).int().argmax(-1)

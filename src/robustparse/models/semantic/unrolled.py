@@ -1,11 +1,11 @@
-"""Layers that a decoder applies step after step, with the gradient of their weights in one product.
+"""Faster gradients of layers that a decoder applies at every step.
 
-A weight W that is applied to x_1, ..., x_T has the gradient sum_t g_t x_t^T, with g_t that of
-W x_t. Autograd makes T matrices as large as W and adds them up, which takes longer than all the
-rest of a decoder's backward pass when batches are small. Here a step computes W x_t + z_t, with W a
-constant and z_t a tap, which holds the bias and has the gradient g_t; once all taps have theirs,
-the sum is the product of two matrices. Values and first derivatives are the same but for rounding;
-second derivatives are not.
+A weight W that is applied to x_1, ..., x_T has the gradient sum_t g_t x_t^T, where g_t is the
+gradient of W x_t. Autograd makes T matrices as large as W and adds them up; with small batches this
+takes longer than the rest of the backward pass. Here a step computes W x_t + z_t, where W is a
+constant and z_t a tap: it holds the bias and receives the gradient g_t. When all taps have their
+gradients, the sum is the product of two matrices. Values and first derivatives are equal up to
+rounding; second derivatives are wrong.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 
 class _Taps(torch.autograd.Function):
-    """Weight and bias -> the bias for each step, which passes their gradients on."""
+    """Repeats the bias for each step; its backward pass returns the gradients of both."""
 
     @staticmethod
     def forward(
@@ -43,14 +43,14 @@ def _taps(
 
 @contextmanager
 def unrolled(layers: Sequence[nn.LSTMCell | nn.Linear], *, rows: int, steps: int) -> Iterator[None]:
-    """Gather what the layers read, until the context ends, for one product in the backward pass.
+    """Compute the gradients of the layers' weights in one product while the context lasts.
 
-    Nothing changes without gradients; in mixed precision, which would cast a constant in every
-    step; and on a GPU, whose LSTM cells take no bias by row.
+    It changes nothing without gradients; in mixed precision, which would cast the constant at every
+    step; and on a GPU, whose LSTM cells take no bias for each row.
 
     Args:
         layers: linear layers and LSTM cells.
-        rows: that a layer reads in a step.
+        rows: the rows that a layer reads in each step.
         steps: how often each layer is applied.
     """
     with ExitStack() as stack:
@@ -68,7 +68,7 @@ def unrolled(layers: Sequence[nn.LSTMCell | nn.Linear], *, rows: int, steps: int
 
 @contextmanager
 def _applied_as(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
-    """Let a layer compute what a function does."""
+    """Replace the forward pass of a layer while the context lasts."""
     vars(layer)["forward"] = forward
     try:
         yield

@@ -1,9 +1,9 @@
 """NLTK's averaged perceptron tagger, evaluated for many one-word changes at once.
 
 The tagger goes from left to right; a word's tag depends on the two words on either side and the two
-tags before it. A change at position i therefore leaves all tags before i - 2 as they were, and the
-tag at i follows from re-tagging only i - 2, i - 1 and i: the result equals that of tagging the
-whole changed sentence, exactly, as weights are added in NLTK's order.
+tags before it. A change at position i therefore leaves all tags before i - 2 unchanged, and the tag
+at i follows from re-tagging only i - 2, i - 1 and i. The result equals that of tagging the whole
+changed sentence exactly, since weights are added in NLTK's order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,13 @@ _NEIGHBOURS = {
 
 
 class PerceptronTags:
-    """Tags of changed sentences, by weights (feature to tag to weight) and words of one tag."""
+    """Tags changed sentences.
+
+    Args:
+        weights: feature -> tag -> weight.
+        tag_dict: words that always have the same tag.
+        classes: all tags.
+    """
 
     def __init__(
         self,
@@ -38,7 +44,7 @@ class PerceptronTags:
         self._class_id = {tag: number for number, tag in enumerate(self._classes)}
         self._certain = {word: self._class_id[tag] for word, tag in tag_dict.items() if tag}
         self._row = {feature: row for row, feature in enumerate(weights)}
-        # The last row, all zero, is that of every feature never seen in training.
+        # The last row, all zero, belongs to features that were not seen in training.
         self._weights = np.zeros((len(weights) + 1, len(self._classes)))
         for row, by_tag in enumerate(weights.values()):
             for tag, weight in by_tag.items():
@@ -53,7 +59,7 @@ class PerceptronTags:
 
     @classmethod
     def load(cls) -> "PerceptronTags":
-        """Return the English tagger in NLTK's data folders."""
+        """Load the English tagger from NLTK's data folders."""
         from nltk.tag.perceptron import PerceptronTagger
 
         with nltk_data("tagger", f"taggers/{_DATA}"):
@@ -61,38 +67,38 @@ class PerceptronTags:
         return cls(tagger.model.weights, tagger.tagdict, list(tagger.classes))
 
     def tagged(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
-        """Return texts with the tag of each word."""
+        """Tag the words of texts."""
         text = _Text(self, texts, [])
         tags = self._tag_all(text)
-        found = []
+        sentences = []
         for words, begin in zip(texts, text.offsets, strict=True):
-            own = tags[begin : begin + len(words)].tolist()
-            found.append(Sentence(words, xpos=tuple(self._classes[tag] for tag in own)))
-        return found
+            numbers = tags[begin : begin + len(words)].tolist()
+            sentences.append(Sentence(words, xpos=tuple(self._classes[tag] for tag in numbers)))
+        return sentences
 
     def substituted(
         self,
-        places: Sequence[tuple[tuple[str, ...], int]],
+        occurrences: Sequence[tuple[tuple[str, ...], int]],
         candidates: Sequence[Sequence[str]],
     ) -> list[list[str]]:
-        """Return the tag each candidate gets in its place.
+        """Return the tag of each candidate in the changed sentence.
 
         Args:
-            places: (words of the sentence, position) of each place.
-            candidates: the words put there, one list a place.
+            occurrences: (words of the sentence, position to change).
+            candidates: the new words, one list per occurrence.
         """
-        sentences = list(dict.fromkeys(words for words, _ in places))
+        sentences = list(dict.fromkeys(words for words, _ in occurrences))
         text = _Text(self, sentences, candidates)
         tags = self._tag_all(text)
         offset = dict(zip(sentences, text.offsets, strict=True))
         counts = [len(words) for words in candidates]
-        centre = np.repeat([offset[words] + position for words, position in places], counts)
+        centre = np.repeat([offset[words] + position for words, position in occurrences], counts)
         candidate = text.ids([word for words in candidates for word in words])
-        found = text.certain[candidate]
+        new_tags = text.certain[candidate]
         for begin in range(0, len(candidate), _ROWS_AT_ONCE):
-            rows = begin + np.flatnonzero(found[begin : begin + _ROWS_AT_ONCE] < 0)
-            found[rows] = self._tag_centres(text, tags, centre[rows], candidate[rows])
-        names = [self._classes[tag] for tag in found.tolist()]
+            rows = begin + np.flatnonzero(new_tags[begin : begin + _ROWS_AT_ONCE] < 0)
+            new_tags[rows] = self._tag_centres(text, tags, centre[rows], candidate[rows])
+        names = [self._classes[tag] for tag in new_tags.tolist()]
         ends = np.cumsum(counts).tolist()
         return [names[end - count : end] for count, end in zip(counts, ends, strict=True)]
 
@@ -155,7 +161,7 @@ class PerceptronTags:
 
 
 class _Text:
-    """Sentences as one array of word ids with two marks on either side, and the words' features."""
+    """Sentences with two marks on either side as one array of word ids, and their features."""
 
     def __init__(
         self,
@@ -191,7 +197,7 @@ class _Text:
         return np.array([self._number[word] for word in words], dtype=np.int64)
 
     def tag_word_rows(self, before: Indices, word: Indices) -> Indices:
-        """Find the weight rows of the feature that joins the tag before with the word."""
+        """Return the weight rows of the feature (previous tag, word)."""
         pairs, inverse = np.unique(before * len(self._normal) + word, return_inverse=True)
         names, normal = self._tagger._tag_names, self._normal
         features = [
@@ -202,7 +208,7 @@ class _Text:
 
 
 def _normal(word: str) -> str:
-    """Normalize a word as NLTK does: hyphenated words, years and other numbers fall together."""
+    """Normalise a word as NLTK does: hyphenated words, years and numbers become one word each."""
     if "-" in word and word[0] != "-":
         return "!HYPHEN"
     if word.isdigit() and len(word) == 4:

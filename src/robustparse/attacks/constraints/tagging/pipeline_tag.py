@@ -1,6 +1,7 @@
-"""Candidates must have the tag of the word they replace, by spaCy or Stanza.
+"""Candidates must have the tag of the word that they replace, assigned by spaCy or Stanza.
 
-Wang et al. 2021 use the Stanford tagger on the whole changed sentence and offer these two.
+Wang et al. 2021 use the Stanford tagger on the whole changed sentence; their code supports these
+two as well.
 """
 
 from collections.abc import Sequence
@@ -19,20 +20,21 @@ from robustparse.types import Sentence
 
 
 class PipelineTag(Constraint):
-    """A neural tagger gives the candidate, in the changed sentence, the tag of the slot.
+    """A neural tagger must give the candidate the word's tag in the changed sentence.
 
-    The sentence tagged is the original with the one word changed.
+    Only the one word is changed in the *original* sentence.
 
     Args:
-        library: `spacy` or `stanza`; words are handed over as they are, never split anew.
+        library: `spacy` or `stanza`; the tokenisation of the corpus is kept.
         model: spaCy's pipeline, a name or a folder (`en_core_web_sm`), or Stanza's language (`en`),
             whose model must have been downloaded.
-        reference: compares with the `corpus` tag of the original word, or with the tag the `tagger`
-            gives it in the original sentence.
-        tagset: which tags are compared; None: those that a sentence has, Penn or else universal.
-        window: words on either side of the change that the tagger sees; None is the whole sentence.
-        features: whether morphological features must be equal too; in sentences without them, or
-            where the tagger gives the changed sentence none, only tags are compared.
+        reference: the expected tag: the `corpus` tag of the original word, or the `tagger`'s tag
+            of the original word in the original sentence.
+        tagset: which tags are compared; None: a sentence's Penn tags, or its universal tags if it
+            has none.
+        window: words on either side of the change that the tagger sees; None: the whole sentence.
+        features: whether morphological features must be equal, too. Only tags are compared if the
+            original or the tagged sentence has no features.
 
     Raises:
         InputError: when first used: the library or model is missing.
@@ -40,6 +42,7 @@ class PipelineTag(Constraint):
 
     is_model = True
     without_tags = "set `reference: tagger` for it in the recipe"
+    loads = ("_pipeline",)
 
     def __init__(
         self,
@@ -63,16 +66,16 @@ class PipelineTag(Constraint):
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
-        places = [
-            self._place(slot, word)
+        occurrences = [
+            self._seen(slot, word)
             for slot, words in zip(slots, candidates, strict=True)
             for word in words
         ]
-        originals = [self._place(slot, slot.word) for slot in slots]
+        originals = [self._seen(slot, slot.word) for slot in slots]
         by_tagger = self.reference == "tagger"
-        texts = dict.fromkeys(text for text, _ in places + (originals if by_tagger else []))
+        texts = dict.fromkeys(text for text, _ in occurrences + (originals if by_tagger else []))
         tags = dict(zip(texts, self.tagged(list(texts)), strict=True)) if texts else {}
-        changed = iter([Slot(0, tags[text], at) for text, at in places])
+        changed = iter([Slot(0, tags[text], at) for text, at in occurrences])
         masks = []
         for slot, (text, at), words in zip(slots, originals, candidates, strict=True):
             original = Slot(0, tags[text], at) if by_tagger else slot
@@ -81,7 +84,7 @@ class PipelineTag(Constraint):
         return masks
 
     def _same(self, original: Slot, changed: Slot) -> bool:
-        """Tell whether a word has the tag, and the features, of the one that it replaces."""
+        """Tell whether a word has the tag and the features of the word that it replaces."""
         tagset, tag = original.tagged(self.tagset)
         if changed.tagged(tagset)[1] != tag:
             return False
@@ -90,19 +93,19 @@ class PipelineTag(Constraint):
         feats = (slot.sentence.feats[slot.position] for slot in (original, changed))
         return len(set(feats)) == 1
 
-    def _place(self, slot: Slot, word: str) -> tuple[tuple[str, ...], int]:
-        """Return what the tagger sees of a changed sentence, and where in it the change is."""
+    def _seen(self, slot: Slot, word: str) -> tuple[tuple[str, ...], int]:
+        """Return the text around a change that the tagger sees, and the position of the change."""
         words, at = slot.sentence.words, slot.position
         begin = 0 if self.window is None else max(0, at - self.window)
         end = len(words) if self.window is None else at + self.window + 1
         return (*words[begin:at], word, *words[at + 1 : end]), at - begin
 
     def tagged(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
-        """Return every text with the tags of its words in both sets, and their features."""
+        """Tag texts in both tagsets, with features."""
         pipeline = self._pipeline
         if self.library == "stanza":
             sentences = pipeline([list(text) for text in texts]).sentences
-            rows = [[(w.upos, w.xpos, w.feats or "_") for w in one.words] for one in sentences]
+            rows = [[(w.upos, w.xpos, w.feats or "_") for w in each.words] for each in sentences]
         else:
             doc = import_module("spacy.tokens").Doc
             docs = pipeline.pipe(doc(pipeline.vocab, words=list(text)) for text in texts)
@@ -137,9 +140,9 @@ class PipelineTag(Constraint):
 
 
 def _sentence(words: tuple[str, ...], rows: Sequence[tuple[str, str, str]]) -> Sentence:
-    """Make a sentence of words with universal tags, other tags and features, as far as it has any.
+    """Make a sentence from words with universal tags, treebank tags and features.
 
-    A column is empty where no word has anything in it.
+    A column without any value becomes empty.
     """
     upos, xpos, feats = (
         column if {*column} - {"", "_"} else () for column in zip(*rows, strict=True)

@@ -1,7 +1,7 @@
-"""Candidates must keep the tag of the word they replace: two tests of Zheng et al. 2020.
+"""Candidates must have the tag of the word that they replace: two tests of Zheng et al. 2020.
 
-`DictionaryTag` looks the candidate up out of context; `TaggerTag` tags the changed sentence. Both
-compare with the corpus' tag of the original word (the released code leaves the choice open).
+`DictionaryTag` looks up the candidate out of context; `TaggerTag` tags the changed sentence. Both
+compare with the corpus' tag of the original word (the released code supports other choices, too).
 Jin et al. 2020 compare parts of speech instead of tags.
 """
 
@@ -12,28 +12,27 @@ from typing import Literal, get_args
 import numpy as np
 
 from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.component import tags_of, training_tags
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words
-from robustparse.attacks.constraints.tagging.parts_of_speech import interchangeable
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
 from robustparse.attacks.features import training_features
-from robustparse.attacks.tagged import tags_of, training_tags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
-from robustparse.tagsets import Tagset, check_tagset
+from robustparse.tagsets import Tagset, check_tagset, interchangeable
 from robustparse.types import Example, View
 
 
 class DictionaryTag(Constraint):
-    """The candidate's most frequent tag in the victim's training data equals the slot's tag.
+    """The candidate's most frequent tag in the victim's training data must be the word's tag.
 
-    Compares with the corpus tag of the original word. Candidates seen less than twice in training
-    have no tag and are rejected; sentences without corpus tags are refused.
+    Compares with the corpus tag of the *original* word. Candidates seen less than twice in training
+    have no tag and are rejected; sentences without corpus tags raise an error.
 
     Args:
-        tagset: which tags; None: a sentence's Penn tags, or else its universal ones.
-        features: whether the candidate must also have the word's analysis, its universal tag with
-            the same features, somewhere in the victim's training data, or in the file that is
-            named here. In sentences without features only tags are compared.
+        tagset: which tags; None: a sentence's Penn tags, or its universal tags if it has none.
+        features: whether the candidate must also occur with the word's analysis (universal tag and
+            features) in the victim's training data, or in the treebank file named here. In
+            sentences without features, only tags are compared.
     """
 
     reads_tags = True
@@ -57,21 +56,21 @@ class DictionaryTag(Constraint):
 
 
 class TaggerTag(Constraint):
-    """NLTK's perceptron tagger gives the candidate, in the changed sentence, the slot's tag.
+    """NLTK's perceptron tagger must give the candidate the word's tag in the changed sentence.
 
-    The sentence tagged is the original with the one word changed. The paper's tagger (97.2% on its
-    test set) is not the one NLTK ships.
+    Only the one word is changed in the *original* sentence. The paper's tagger (97.2% on its test
+    set) is not the one that NLTK ships.
 
     Args:
-        reference: compares with the `corpus` tag of the original word, without which sentences are
-            refused, or with the tag the `tagger` gives it in the original sentence (Jin et al.
-            2020, Yoo et al. 2020).
+        reference: the expected tag: the `corpus` tag of the original word (sentences without tags
+            raise an error), or the `tagger`'s tag of the original word in the original sentence
+            (Jin et al. 2020, Yoo et al. 2020).
         tagset: what must be equal: `xpos`, the Penn tags (Zheng et al. 2020), or `upos`, the parts
-            of speech that Penn and universal tags map to (Jin et al. 2020). None compares Penn
-            tags; in a sentence without them it takes the tagger's for the original word.
-        noun_verb: whether a noun may replace a verb and a verb a noun too, as Jin et al. 2020 have
-            it; needs parts of speech.
-        view: what the tagger reads of a pair: the text, or both texts joined (as in TextAttack).
+            of speech of Penn and universal tags (Jin et al. 2020). None compares Penn tags, in a
+            sentence without them with the tagger's tag of the original word.
+        noun_verb: whether nouns and verbs may replace each other, as in the released code of Jin et
+            al. 2020; needs `tagset: upos`.
+        view: which text of a pair is tagged: its own text, or both texts joined (TextAttack).
 
     Raises:
         InputError: when first used: NLTK's tagger data is missing.
@@ -79,6 +78,7 @@ class TaggerTag(Constraint):
 
     is_model = True
     without_tags = "set `reference: tagger` for it in the recipe"
+    loads = ("_tagger",)
 
     def __init__(
         self,
@@ -102,42 +102,42 @@ class TaggerTag(Constraint):
 
     @property
     def looked_at(self) -> Tagset | None:
-        """See `Part.looked_at`: parts of speech follow from the tags of either set."""
+        """See `Component.looked_at`; parts of speech follow from either tagset."""
         return None if self.tagset == "upos" else self.tagset
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
-        # The word itself comes first: with it the sentence is the original.
+        # The word itself comes first, which gives its tag in the original sentence.
         words = [[slot.word, *some] for slot, some in zip(slots, candidates, strict=True)]
         seen = [slot.seen(self.view) for slot in slots]
-        tags = self._tagger.substituted([(one.sentence.words, one.position) for one in seen], words)
+        tags = self._tagger.substituted([(s.sentence.words, s.position) for s in seen], words)
         masks = []
-        for slot, (of_tagger, *found) in zip(slots, tags, strict=True):
-            tag = self._expected(slot, of_tagger)
-            masks.append(np.array([self._kept(tag, one) for one in found], dtype=np.bool_))
+        for slot, (original, *new_tags) in zip(slots, tags, strict=True):
+            tag = self._expected(slot, original)
+            masks.append(np.array([self._same(tag, new) for new in new_tags], dtype=np.bool_))
         return masks
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """Yield how many sentences lack the Penn tags that are compared."""
         if not self.reads_tags or self.tagset is not None:
             return
-        if lacking := sum(one.sentence.tagset == "upos" for one in examples):
+        if lacking := sum(example.sentence.tagset == "upos" for example in examples):
             yield (
-                f"{lacking} of {len(examples)} sentences have no Penn tags in column 5, so that "
+                f"{lacking} of {len(examples)} sentences have no Penn tags in column 5; their "
                 "candidates must have the tag that NLTK's tagger gives the original word"
             )
 
-    def _expected(self, slot: Slot, of_tagger: str) -> str:
+    def _expected(self, slot: Slot, from_tagger: str) -> str:
         """Return the tag that candidates must have, from the corpus or from the tagger."""
         tagset, tag = slot.tagged(self.looked_at)
         no_penn_tag = tag and tagset == "upos" and self.tagset != "upos"
-        return of_tagger if not self.reads_tags or no_penn_tag else tag
+        return from_tagger if not self.reads_tags or no_penn_tag else tag
 
-    def _kept(self, tag: str, found: str) -> bool:
-        """Tell whether a candidate with the Penn tag found may replace a word of this tag."""
+    def _same(self, tag: str, new: str) -> bool:
+        """Tell whether a candidate with the Penn tag `new` may replace a word with this tag."""
         if not tag or self.tagset != "upos":
-            return found == tag
-        return interchangeable(tag, found, self.noun_verb)
+            return new == tag
+        return interchangeable(tag, new, self.noun_verb)
 
     @cached_property
     def _tagger(self) -> PerceptronTags:

@@ -1,4 +1,4 @@
-"""Attackable words by their tag: lists of what may be changed, or of what may not."""
+"""Constraints on the tags of words that may be changed: allowed tags, or forbidden tags."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -15,27 +15,27 @@ ZHENG_2020_TAGS = CLASSES["JJ"] | CLASSES["NN"] | CLASSES["VB"] | CLASSES["RB"]
 also forbids IN, TO, MD, EX, PDT, POS, RP, FW, LS, SYM, $ and #."""
 
 NEVER_ATTACKED = frozenset(["HYPH", "NFP", "ADD", "GW", "AFX", "XX", "X"])
-"""Tags of the English Web Treebank for what is no word of its own: hyphens, decoration, addresses,
-parts of words, and unknown matter; and the universal tag of what is no word of the language. No
-attack changes them, whatever its constraints."""
+"""Tags of tokens that are not words: in the English Web Treebank hyphens, decoration, addresses,
+parts of words and unknown material; and the universal tag X. No attack changes such tokens."""
 
 WANG_2021_FORBIDDEN = frozenset(
     {"PRP", "PRP$", "DT", "CC", "IN", "CD", "UH", "WDT", "WP", "WP$"}
     | {"-LRB-", "-RRB-", ".", "``", "''", ":", ",", "?", ";"}
     | {"PRON", "DET", "CCONJ", "SCONJ", "ADP", "NUM", "INTJ", "PUNCT"}
 )
-"""What Wang et al. 2021's released code skips, and universal tags for the same words; unlike the
-paper's list it names IN."""
+"""Tags that the released code of Wang et al. 2021 skips, with universal tags for the same words;
+unlike the paper's list, it includes IN."""
 
 
 class AttackableTags(Constraint):
     """Only words with one of these tags may be changed.
 
     Args:
-        tags: names of either set; by default those of Zheng et al. 2020. Their experiment on
-            prepositions (Table 3) is `tags: [IN]`. `any` allows every tag but `NEVER_ATTACKED`, and
-            all words of a sentence without tags.
-        tagset: which tags of a sentence are looked at; None: its Penn tags, or else universal ones.
+        tags: Penn or universal tags; by default those of Zheng et al. 2020. Their experiment on
+            prepositions (Table 3) is `tags: [IN]`. `any` allows every tag except `NEVER_ATTACKED`,
+            and all words of a sentence without tags.
+        tagset: which tags of a sentence are compared; None: its Penn tags, or its universal tags if
+            it has none.
 
     Raises:
         InputError: the list is empty or holds a tag that is never attacked.
@@ -62,7 +62,7 @@ class AttackableTags(Constraint):
         self.tags = ZHENG_2020_TAGS if tags is None else frozenset(tags)
         if never := sorted(self.tags & NEVER_ATTACKED):
             raise InputError(
-                f"{', '.join(never)} cannot be attacked, as they tag what is no word of its own",
+                f"{', '.join(never)} cannot be attacked: they tag tokens that are not words",
                 key="attackable tags: tags",
                 remedy="remove them",
             )
@@ -85,9 +85,10 @@ class ForbiddenTags(Constraint):
     """Words with one of these tags, and those of `NEVER_ATTACKED`, may not be changed.
 
     Args:
-        tags: names of either set; by default those that the released code of Wang et al. 2021
+        tags: Penn or universal tags; by default those that the released code of Wang et al. 2021
             skips.
-        tagset: which tags of a sentence are looked at; None: its Penn tags, or else universal ones.
+        tagset: which tags of a sentence are compared; None: its Penn tags, or its universal tags if
+            it has none.
     """
 
     reads_tags = True
@@ -112,16 +113,16 @@ class ForbiddenTags(Constraint):
 
 
 def never_attacked(example: Example) -> Mask:
-    """Tell which words have a tag of `NEVER_ATTACKED`, `(words,)`; none where there are no tags."""
+    """Tell which words have a tag of `NEVER_ATTACKED`, `(words,)`; none if there are no tags."""
     return _tagged(example, NEVER_ATTACKED)
 
 
 def _tagged(example: Example, tags: frozenset[str], tagset: Tagset | None = None) -> Mask:
     """Tell which words have one of the tags, `(words,)`."""
-    own = example.sentence.tagged(tagset) or ("",) * len(example.sentence)
-    return np.array([tag in tags for tag in own], dtype=np.bool_)
+    of_words = example.sentence.tagged(tagset) or ("",) * len(example.sentence)
+    return np.array([tag in tags for tag in of_words], dtype=np.bool_)
 
 
 def _present(examples: Sequence[Example], tagset: Tagset | None) -> set[str]:
-    """Return the tags of a set that words of the sentences have."""
+    """Return the tags that occur in the sentences."""
     return {tag for example in examples for tag in example.sentence.tagged(tagset)}

@@ -1,0 +1,232 @@
+"""Write changed copies of training sentences, as additional data.
+
+`write_perturbed_copies` changes sentences by operations, which need no model.
+`write_adversarial_copies` attacks a model: Zheng et al. (2020, section 3.4) attack a random half of
+the training sentences and add every copy, the unchanged ones too; Wang et al. (2021) attack all and
+add the changed ones.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from robustparse.api.attack_run import AttackRun
+from robustparse.api.sources import DataFile
+from robustparse.api.tables import terminal
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.constraints.similarity import TextSimilarity
+from robustparse.data.datamodule import SAMPLE
+from robustparse.data.fractions import draw_fraction
+from robustparse.errors import InputError
+from robustparse.evaluation.perturbed import Copy, idle, perturbed
+from robustparse.evaluation.records import EXAMPLES, Summary, read_adversarial, read_records
+from robustparse.files import check_no_input, write_text, written
+from robustparse.metrics import percent
+from robustparse.perturbations.perturbation import Perturbation
+from robustparse.tasks.registry import named, pairs_of
+from robustparse.tasks.task import Task
+from robustparse.types import Example
+
+Keep = Literal["changed", "all", "pairs"]
+"""Which copies are written: changed ones, all, or pairs of a changed copy and its original."""
+
+Copies = Iterable[tuple[Example, Sequence[str], bool]]
+"""Copies, the words of their originals, and whether they are changed."""
+
+TRIES = 5
+"""How often operations are drawn for a sentence until its gold answer survives."""
+
+
+def write_perturbed_copies(
+    out: Path,
+    file: DataFile,
+    task: Task,
+    operations: Sequence[Perturbation],
+    similarity: TextSimilarity | None = None,
+    keep: Keep = "changed",
+) -> None:
+    """Change sentences by operations, one drawn for each sentence; write the copies and a summary.
+
+    With ``changed``, sentences without a copy are replaced by further sentences of the file, as
+    long as there are any (Huang et al. 2021).
+
+    Args:
+        out: the file of the copies.
+        file: the file of the sentences.
+        task: the task of their gold answers.
+        operations: the operations to draw from.
+        similarity: leaves out copies whose similarity to the original is below its minimum.
+        keep: which copies to write.
+
+    Raises:
+        InputError: the file cannot be used, the name of the output does not fit the data, or
+            nothing was changed.
+    """
+    check_output(out, file.name, task)
+    examples = new = file.read(task)
+    wanted, copies = len(examples), list[Copy]()
+    while new:
+        copies += perturbed(task, operations, new, file.seed, tries=TRIES)
+        missing = wanted - len(copies) if keep == "changed" else 0
+        new = _further(file, task, examples, missing)
+        examples = sorted([*examples, *new], key=lambda example: example.id)
+    similar = copies if similarity is None else _similar(similarity, task, examples, copies)
+    dissimilar = len(copies) - len(similar)
+    by_id = {copy.example.id: copy.example for copy in similar}
+    language = task.answers.language
+    made = {
+        "task": task.name,
+        **({} if language is None else {"language": language}),
+        "operations": [operation.name for operation in operations],
+        "seed": file.seed,
+        **({} if similarity is None else _described(similarity)),
+        "n_examples": len(examples),
+        "n_without_copy": len(examples) - len(copies),
+        "n_dissimilar": dissimilar,
+    }
+    _warn(task.files.not_written(examples, file.name))
+    _write(
+        out,
+        file,
+        keep,
+        made,
+        (
+            (by_id.get(example.id, example), example.sentence.words, example.id in by_id)
+            for example in examples
+            if example.id in by_id or keep == "all"
+        ),
+    )
+    counts = Counter(copy.operation for copy in copies)
+    _warn(idle({each.name: counts[each.name] for each in operations}, len(examples)))
+    without = f"{len(examples) - len(copies)} of {len(examples)} examples"
+    text = f"{without} have no changed copy that keeps the gold answer"
+    if similarity is not None:
+        share = f"{percent(dissimilar, max(1, len(copies))):.1f} %"
+        text += f"; {dissimilar} of {len(copies)} copies ({share}) left out: "
+        text += f"similarity below {similarity.minimum:g}"
+    terminal().print(text, soft_wrap=True)
+
+
+def write_adversarial_copies(
+    out: Path, file: DataFile, run: AttackRun, attack: Attack, keep: Keep = "changed"
+) -> Summary | None:
+    """Attack sentences, in a folder where the attack can resume; write the copies and a summary.
+
+    Args:
+        out: the file of the copies.
+        file: the file of the sentences.
+        run: the attack's folder, victim and settings.
+        attack: the attack.
+        keep: which copies to write.
+
+    Returns:
+        The summary of the attack; None in a process that another one writes for.
+
+    Raises:
+        InputError: something cannot be used, or nothing was changed.
+    """
+    summary = run.attacked(attack)
+    if summary is not None:
+        task = named(summary["task"], summary.get("language"))
+        records = list(read_records(run.folder / EXAMPLES))
+        copied = read_adversarial(run.folder, task, records)
+        copies = (
+            (copy, record.get("read", record["tokens"]), bool(record["edited"]))
+            for record, copy in zip(records, copied, strict=True)
+            if record["edited"] or keep == "all"
+        )
+        _write(out, file, keep, summary, copies)
+    return summary
+
+
+def check_output(out: Path, data: str, task: Task) -> None:
+    """Check that the name of the output fits the data's format and is not the data file.
+
+    Raises:
+        InputError: it does not fit, or is the data file.
+    """
+    expected = task.files.ending(data)
+    if out.suffix.lower() != expected:
+        raise InputError(
+            f"copies of {data} are written in the format {expected}",
+            path=out,
+            key="--out",
+            remedy=f"name a file that ends in {expected}",
+        )
+    if data != SAMPLE:
+        check_no_input(out, [data], key="--out")
+
+
+def _further(
+    file: DataFile, task: Task, examples: Sequence[Example], missing: int
+) -> list[Example]:
+    """Return the next examples in the random order of the file."""
+    if not missing or file.limit is not None or file.unit != "sentences":
+        return []
+    whole = replace(file, fraction=1.0).read(task)
+    fraction = min(1.0, (len(examples) + missing) / len(whole))
+    drawn = draw_fraction([1] * len(whole), fraction, "sentences", file.seed)
+    known = {example.id for example in examples}
+    return [whole[index] for index in drawn if whole[index].id not in known]
+
+
+def _similar(
+    similarity: TextSimilarity, task: Task, examples: Sequence[Example], copies: Sequence[Copy]
+) -> list[Copy]:
+    """Return the copies that are similar enough to their originals."""
+    originals = {each.id: " ".join(task.files.surface(each).words) for each in examples}
+    measured = similarity.between(
+        [" ".join(copy.text) for copy in copies], [originals[copy.example.id] for copy in copies]
+    )
+    enough = (measured >= similarity.minimum).tolist()
+    return [copy for copy, kept in zip(copies, enough, strict=True) if kept]
+
+
+def _described(similarity: TextSimilarity) -> dict[str, Any]:
+    measure = {"similarity": type(similarity).__name__, "measure": similarity.measure}
+    return {**measure, "minimum": similarity.minimum}
+
+
+def _write(out: Path, file: DataFile, keep: Keep, made: Mapping[str, Any], copies: Copies) -> None:
+    """Write the copies, and a summary into a file next to them, see `summary_beside`."""
+    task = named(made["task"])
+    counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
+
+    def counted() -> Iterator[tuple[Example, Sequence[str]]]:
+        for copy, original, changed in copies:
+            copy = task.files.as_copy(copy)
+            counts["n_copies"] += 1
+            counts["n_copied_words"] += len(copy.sentence)
+            counts["n_changed"] += changed
+            yield copy, original
+        if not counts["n_copies"]:
+            raise InputError(
+                "nothing was changed, so there is no copy to write",
+                path=out,
+                remedy="choose other operations or another attack, or --keep all",
+            )
+
+    with written(out) as file_of_copies:
+        if keep == "pairs":
+            file_of_copies.writelines(pairs_of(task).pairs(counted()))
+        else:
+            new = ((copy, None, None) for copy, _ in counted())
+            file_of_copies.writelines(task.files.write_all(new))
+    drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
+    report = {**made, **drawn, **counts}
+    write_text(summary_beside(out), json.dumps(report, indent=2) + "\n")
+    terminal().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
+
+
+def summary_beside(out: Path) -> Path:
+    """Return the file of the summary of a file of copies."""
+    return out.with_name(f"{out.name}.summary.json")
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"robustparse: {warning}", file=sys.stderr)

@@ -1,0 +1,177 @@
+"""``robustparse.certify``: what stays right under every substitution that a table allows."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from robustparse.api.attack import Examples, Victims, data_source, victim_source
+from robustparse.api.inputs import system_name
+from robustparse.api.progress import certify_progress
+from robustparse.api.sources import DataSource, VictimSource
+from robustparse.api.tables import as_text, certified_table
+from robustparse.api.temporary_folder import results_in
+from robustparse.attacks.substitution_table import SubstitutionTable
+from robustparse.certificates.allowed_inputs import Edits
+from robustparse.certificates.exhaustion import CAP, Exhaustive
+from robustparse.data.columns import columns_of
+from robustparse.evaluation.certificate_folder import certify_into, read_certificates
+from robustparse.evaluation.certificate_records import (
+    CertificateRecord,
+    CertificateRun,
+    CertifiedSummary,
+)
+from robustparse.metrics import PunctuationPolicy
+from robustparse.tasks.registry import named
+
+# Keys of run.json that describe the victim and the data, in the order of the file.
+_SETTINGS = (
+    *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
+    *("data", "fraction", "fraction_of"),
+)
+
+
+@dataclass(frozen=True)
+class CertifyRun:
+    """A run of `certify`: the victim, the sentences, the inputs to try, and the output folder.
+
+    Args:
+        folder: the output folder, in which an interrupted run resumes.
+        exhaustive: tries the allowed inputs.
+        victim: the source of the victim.
+        data: the source of the sentences.
+        substitutes: the name of the substitution table.
+        seed: the seed of the embedded sample and of a fraction.
+        device: where models compute.
+    """
+
+    folder: Path
+    exhaustive: Exhaustive
+    victim: VictimSource
+    data: DataSource
+    substitutes: str = "substitutes"
+    seed: int = 0
+    device: str = "auto"
+
+    def certified(self) -> CertifiedSummary:
+        """Certify or resume, with a progress bar; return the summary."""
+        victim, exhaustive = self.victim.open(self.device), self.exhaustive
+        examples = self.data.examples(victim, exhaustive.punctuation)
+        for warning in victim.warnings(examples, self.data.name, exhaustive.punctuation):
+            print(f"robustparse: {warning}", file=sys.stderr)
+        run = self._identity(columns_of(examples))
+        with certify_progress(len(examples)) as progress:
+            summary = certify_into(self.folder, exhaustive, examples, victim, run, progress)
+        if examples and not summary["n_changeable"]:
+            print(
+                f"robustparse: {self.substitutes}: no word of {self.data.name} has a substitute "
+                "that the model reads as another word, so the certified scores are the clean ones",
+                file=sys.stderr,
+            )
+        return summary
+
+    def _identity(self, columns: list[str] | None) -> CertificateRun:
+        """Return what distinguishes this run from others; the size of batches does not."""
+        table = self.exhaustive.substitutes
+        used = {"seed": self.seed, **self.victim.settings}
+        used |= {"data": self.data.name, **self.data.settings}
+        identity = {
+            "victims": self.victim.names,
+            "edits": list(self.exhaustive.edits),
+            "cap": self.exhaustive.cap,
+            "punctuation": self.exhaustive.punctuation,
+            "substitutes": self.substitutes,
+            "substitutes_settings": dict(table.settings),
+            **{key: used[key] for key in _SETTINGS if key in used},
+            **({} if columns is None else {"columns": columns}),
+            "sha256": {
+                **self.victim.digests(),
+                "data": self.data.digest(),
+                "substitutes": table.digest,
+            },
+        }
+        return cast(CertificateRun, identity)
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedResults:
+    """The certificates of a victim's answers; printed as a table of scores.
+
+    Attributes:
+        folder: the output folder; without ``out``, it is deleted with this object.
+        name: the name of the victim.
+        summary: the content of ``summary.json``: clean and certified scores.
+        records: the lines of ``certificates.jsonl``, by id.
+    """
+
+    folder: Path
+    name: str
+    summary: CertifiedSummary
+    records: list[CertificateRecord]
+
+    def score(self, edits: Edits, score: str | None = None) -> float | None:
+        """Return a certified score in percent; undecided answers count as wrong.
+
+        Args:
+            edits: a number of edits that was certified.
+            score: the name of the score; by default the task's most important one.
+
+        Raises:
+            KeyError: this number of edits, or this score, was not computed.
+        """
+        headline = named(self.summary["task"]).scores.headline
+        return self.summary["certified"][str(edits)]["lower"][score or headline]
+
+    def __repr__(self) -> str:
+        return as_text(certified_table(self.name, self.summary))
+
+
+def certify(
+    victim: Victims,
+    examples: Examples,
+    substitutes: SubstitutionTable | str | Path,
+    *,
+    edits: Sequence[Edits] = (1, 2, "all"),
+    cap: int = CAP,
+    punctuation: PunctuationPolicy = "none",
+    limit: int | None = None,
+    out: str | Path | None = None,
+    device: str = "auto",
+    batch_words: int | None = None,
+) -> CertifiedResults:
+    """Find the answers that no substitution of a table can break.
+
+    >>> results = certify(model, examples, "table.jsonl", edits=[1, "all"])  # doctest: +SKIP
+    >>> results.score("all")  # doctest: +SKIP
+
+    Args:
+        victim: see `robustparse.attack`.
+        examples: see `robustparse.attack`.
+        substitutes: the words that may take the place of a word: a table, or the file of one.
+        edits: how many words may be changed at once: numbers from 1, or ``all``.
+        cap: the most inputs of a sentence that are tried. If more are allowed, answers that no
+            tried input refutes are undecided.
+        punctuation: which punctuation is left out of the scores of parsers.
+        limit: certify only the first ``limit`` sentences.
+        out: a folder for the certificates, in which the same call resumes; by default a temporary
+            one.
+        device: see `robustparse.attack`.
+        batch_words: padded words per forward pass; by default what suits the device.
+
+    Raises:
+        InputError: an argument cannot be used.
+    """
+    name = "substitutes" if isinstance(substitutes, SubstitutionTable) else str(substitutes)
+    if not isinstance(substitutes, SubstitutionTable):
+        substitutes = SubstitutionTable.read(substitutes)
+    exhaustive = Exhaustive(substitutes, edits, cap, punctuation, batch_words)
+    source = victim_source(victim)
+
+    def made(folder: Path) -> CertifiedResults:
+        data = data_source(examples, 0, limit)
+        summary = CertifyRun(folder, exhaustive, source, data, name, device=device).certified()
+        records = read_certificates(folder)
+        return CertifiedResults(folder, system_name(source.names), summary, records)
+
+    return results_in(out, made)

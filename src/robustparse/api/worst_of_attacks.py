@@ -1,0 +1,58 @@
+"""``robustparse.worst_of_attacks``: what is right under every one of several attacks."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from robustparse.api.inputs import system_name
+from robustparse.api.results import AttackResults
+from robustparse.api.seen_attacks import seen_attacks
+from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, read_worst_of_attacks
+
+
+def worst_of_attacks(attacked: Sequence[AttackResults | str | Path]) -> list[WorstOfAttacks]:
+    """Compute the share of a system's answers that are right under every one of several attacks.
+
+    Attacks belong to one system if they attacked the same checkpoints, with the same decoder and
+    precision. A word of a tree, a label or a logical form counts if it is right under all attacks
+    on the system, so the result is at most the lowest attacked score.
+
+    Args:
+        attacked: results or folders of finished attacks, in any order.
+
+    Returns:
+        One result for each system with two attacks or more, in the order of their first folder.
+
+    Raises:
+        InputError: a file is missing or damaged, or two attacks on a system have different
+            sentences, gold answers or punctuation.
+    """
+    folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in attacked]
+    systems = read_worst_of_attacks(folders)
+    names = _names([system.victims for system in systems])
+    return [_named(system, name) for system, name in zip(systems, names, strict=True)]
+
+
+def _named(system: WorstOfAttacks, name: str) -> WorstOfAttacks:
+    """Add the name of the system, and which attacks it was trained against."""
+    marks = seen_attacks([attack.run for attack in system.attacks])
+    attacks = (
+        replace(attack, seen=seen) for attack, seen in zip(system.attacks, marks, strict=True)
+    )
+    return replace(system, name=name, attacks=tuple(attacks))
+
+
+def _names(victims: Sequence[Sequence[str]]) -> list[str]:
+    """Return short names of systems, or the paths of their checkpoints if short names repeat.
+
+    Systems with equal paths, but different decoders for example, are numbered.
+    """
+    names = [*map(system_name, victims)]
+    if len(set(names)) < len(names):
+        names = [" + ".join(paths) for paths in victims]
+    total, earlier = Counter(names), Counter[str]()
+    for index, name in enumerate(names):
+        earlier[name] += 1
+        names[index] = f"{name} ({earlier[name]})" if total[name] > 1 else name
+    return names

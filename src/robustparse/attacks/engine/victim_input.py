@@ -1,0 +1,117 @@
+"""Converts states to the victim's input.
+
+A deleted word is removed from its text, so that the following words move to the left. A text
+without any words left becomes the unknown word with the first word's mark.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
+from robustparse.types import Ids, Indices, Mask, States
+
+Asked = tuple[Problem, States]
+"""A sentence and its states `(n, words)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """A batch of texts as a victim reads them.
+
+    Args:
+        words: the victim's rows, `int32 (n, words)`, 0 beyond a text's length.
+        marks: the victim's ids of marks, `int32 (n, words)`.
+        lengths: words of each text, `int32 (n,)`.
+    """
+
+    words: Ids
+    marks: Ids
+    lengths: Ids
+
+
+def texts_of(batch: Sequence[Asked], unknown: int) -> Texts:
+    """Convert the states of several sentences to texts, in order.
+
+    The arrays are built for all sentences together, because a loop over sentences would be slower.
+
+    Args:
+        batch: sentences and their states, at least one state in all.
+        unknown: the victim's row of the unknown word.
+    """
+    problems = [problem for problem, _ in batch]
+    widths = np.array([len(problem.original) for problem in problems])
+    owner = np.repeat(np.arange(len(batch)), [len(states) for _, states in batch])
+    lengths = widths[owner]
+    words, marks = _originals(problems, widths)
+    words, marks = words[owner], marks[owner]
+    # Only changed words, which are few, are looked up.
+    flat = np.concatenate([states.ravel() for _, states in batch])
+    changed = np.flatnonzero(flat)
+    choice, ends = flat[changed], np.cumsum(lengths)
+    row = np.searchsorted(ends, changed, side="right")
+    column = changed - (ends - lengths)[row]
+    words[row, column] = _rows(problems, unknown, widths, owner[row], column, choice)
+    deleted = choice == DELETED
+    if deleted.any():
+        kept = np.arange(words.shape[1]) < lengths[:, None]
+        kept[row[deleted], column[deleted]] = False
+        lengths = kept.sum(axis=1)
+        words, marks = _moved_up(words, kept, lengths), _moved_up(marks, kept, lengths)
+    empty = lengths == 0
+    if empty.any():
+        marks[empty, 0] = np.array([problem.marks[0] for problem in problems])[owner[empty]]
+        words[empty, 0] = unknown
+        lengths = np.maximum(lengths, 1)
+    longest = int(lengths.max())  # all texts may have lost words
+    return Texts(words[:, :longest], marks[:, :longest], lengths.astype(np.int32))
+
+
+def _originals(problems: Sequence[Problem], widths: Indices) -> tuple[Ids, Ids]:
+    """Return the words and marks of the unchanged sentences, `(problems, longest)` each."""
+    words = np.zeros((len(problems), max(1, int(widths.max()))), dtype=np.int32)
+    marks = np.zeros_like(words)
+    inside = np.arange(words.shape[1]) < widths[:, None]
+    words[inside] = np.concatenate([problem.original for problem in problems])
+    marks[inside] = np.concatenate([problem.marks for problem in problems])
+    return words, marks
+
+
+def _rows(
+    problems: Sequence[Problem],
+    unknown: int,
+    widths: Indices,
+    owner: Indices,
+    position: Indices,
+    choice: States,
+) -> Ids:
+    """Return the victim's rows of choices other than the original, `(choices,)`.
+
+    A deleted word has row 0. Choice i is made in sentence `owner[i]`, at `position[i]`; owners
+    rise.
+    """
+    rows = np.where(choice == UNKNOWN, np.int32(unknown), np.int32(0))
+    replaced = choice > 0
+    if replaced.any():
+        owner, position = owner[replaced], position[replaced]
+        first = np.concatenate([problem.ptr[:-1] for problem in problems])
+        word = (np.cumsum(widths) - widths)[owner] + position
+        index = first[word] + choice[replaced] - 1
+        # A problem may have many candidates, so its rows are not copied but indexed one by one.
+        ends = np.bincount(owner, minlength=len(problems)).cumsum().tolist()
+        begins = [0, *ends[:-1]]
+        rows[replaced] = np.concatenate(
+            [
+                problem.rows[index[begin:end]]
+                for problem, begin, end in zip(problems, begins, ends, strict=True)
+            ]
+        )
+    return rows
+
+
+def _moved_up(values: Ids, kept: Mask, lengths: Indices) -> Ids:
+    """Move the kept values `(n, words)` to the left, without gaps, and fill with 0."""
+    moved = np.zeros_like(values)
+    moved[np.arange(values.shape[1]) < lengths[:, None]] = values[kept]
+    return moved

@@ -1,0 +1,6 @@
+"""What holds for every substitution that a table allows: robust encodings and certificates."""
+
+import lazy_loader
+
+# Public names are listed in `__init__.pyi` and imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

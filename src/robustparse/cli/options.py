@@ -1,0 +1,133 @@
+"""Options that several commands share."""
+
+from dataclasses import dataclass
+
+from robustparse.api.inputs import Paths
+from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
+from robustparse.data.datamodule import MAX_LENGTH
+from robustparse.data.fractions import FractionOf
+from robustparse.errors import InputError
+from robustparse.models.load import Decoder
+from robustparse.models.mean_scores import Mean
+from robustparse.models.victim import Precision
+from robustparse.victims.black_box import BlackBox
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingOptions:
+    """How and where models compute their answers."""
+
+    decoder: Decoder | None = None
+    """the decoder of a parser, instead of the one it was trained with."""
+    beam: int | None = None
+    """hypotheses that beam search keeps, instead of as many as in training."""
+    device: str = "auto"
+    """where the models compute: auto, cpu or cuda."""
+    precision: Precision = "32-true"
+    """precision of all passes of the models; bf16-mixed is faster on processors with bfloat16
+    products, and may change a few answers."""
+    mean: Mean = "probabilities"
+    """what the models of an ensemble average: probabilities, or logits, which amounts to the
+    geometric mean of their probabilities."""
+
+    def checkpoints(self, paths: Paths) -> Checkpoints:
+        """Return models that compute with these options."""
+        return Checkpoints(paths, self.decoder, self.beam, self.precision, self.mean)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(DecodingOptions):
+    """A trained model, or several as one ensemble."""
+
+    checkpoint: Paths
+    """the model: a checkpoint, or the folder of a training run (its best.ckpt, else its last.ckpt);
+    several make one ensemble."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VictimOptions(DecodingOptions):
+    """The model that is attacked or scored: either a checkpoint or a victim."""
+
+    checkpoint: Paths | None = None
+    """the model: a checkpoint, or the folder of a training run (its best.ckpt, else its last.ckpt);
+    several make one ensemble."""
+    victim: BlackBox | None = None
+    """a class that answers texts, instead of a checkpoint, such as robustparse.victims.Spacy or a
+    class of your own."""
+
+    def source(self) -> Checkpoints | NamedVictim:
+        """Return the source of the victim.
+
+        Raises:
+            InputError: both or neither are given, or an option does not apply to a victim.
+        """
+        if (self.checkpoint is None) == (self.victim is None):
+            found = "neither is given" if self.victim is None else "both are given"
+            expected = "exactly one of them"
+            raise InputError(found, key="--checkpoint, --victim", expected=expected)
+        if self.checkpoint is not None:
+            return self.checkpoints(self.checkpoint)
+        for name in ("decoder", "beam", "precision", "mean"):
+            if getattr(self, name) != getattr(DecodingOptions, name):
+                found = "applies to --checkpoint only"
+                raise InputError(found, key=f"--{name}", remedy="leave it out")
+        return NamedVictim(getattr(self.victim, "made_from", None) or {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """How texts are read."""
+
+    max_length: int = MAX_LENGTH
+    """words in the longest allowed sentence; a longer one is an error."""
+    columns: list[str] | None = None
+    """for texts in tables, the names of the columns of text and answer, such as '[review, stars]';
+    by default those of the model's training data, or usual names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(TextOptions):
+    """The sentences of a command, with their gold answers."""
+
+    data: str
+    """a data file, or ``sample`` for the embedded sentences: the test split, or in ``augment`` the
+    training split."""
+    limit: int | None = None
+    """take only the first LIMIT sentences."""
+
+    def file(
+        self,
+        seed: int,
+        fraction: float = 1.0,
+        unit: FractionOf = "sentences",
+        split: str = "test",
+        tagger: str | None = None,
+    ) -> DataFile:
+        """Return the file, of which a fraction is drawn with the seed."""
+        return DataFile(
+            self.data,
+            seed,
+            self.limit,
+            fraction,
+            unit,
+            max_length=self.max_length,
+            columns=self.columns,
+            split=split,
+            tagger=tagger,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackOptions:
+    """How an attack runs."""
+
+    seed: int | None = None
+    """seed of all random choices and of the embedded sample; by default the recipe's seed (0 if it
+    has none)."""
+    devices: int = 1
+    """the number of processes that share the sentences: one per GPU if device is a GPU, otherwise
+    on the CPU. Results do not depend on it. Under torchrun the processes are those that it
+    starts."""
+    tagger: str | None = None
+    """gives tags to sentences without any, such as texts: nltk, spacy or stanza, with a model after
+    a colon (spacy:en_core_web_md). Utterances are tagged by their raw text."""

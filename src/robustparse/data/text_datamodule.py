@@ -1,0 +1,155 @@
+"""A data module for labelled texts in tables and datasets, and for the embedded reviews."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from robustparse.data.columns import Known
+from robustparse.data.datamodule import DataModule, warn
+from robustparse.data.tables import read_table
+from robustparse.data.text_files import count_labels, find_split, read_texts
+from robustparse.errors import InputError, check_choice
+from robustparse.types import Example
+
+_LIMIT = "data.init_args.max_length"
+
+
+class TextDataModule(DataModule):
+    """Texts and labels in tables with names such as ``*train.tsv`` or ``*train.csv``.
+
+    See `read_table` for the kinds of tables. The folder may also be a dataset that ``datasets`` has
+    saved, or ``datasets:NAME`` on the hub.
+
+    Args:
+        columns: the names of the columns: text and label, or both texts of a pair and label. Models
+            store them in their checkpoints.
+        long_texts: ``refuse`` texts, and pairs with a text, over ``max_length``; or ``omit`` their
+            lines with a warning.
+        settings: see `DataModule`.
+    """
+
+    def __init__(
+        self,
+        columns: list[str] | None = None,
+        long_texts: Literal["refuse", "omit"] = "refuse",
+        **settings: Any,
+    ) -> None:
+        super().__init__(**settings)
+        check_choice("data.init_args.long_texts", long_texts, ("refuse", "omit"))
+        self.columns, self.long_texts = columns, long_texts
+        self._shortened: set[str] = set()
+        self._label_counts: dict[Path, Counter[str]] = {}
+
+    def read(self, path: str | Path) -> list[Example]:
+        """See `read_texts`."""
+        if self.long_texts == "refuse":
+            setting = f"{_LIMIT}, set data.init_args.long_texts to omit,"
+            return read_texts(
+                path, self.columns, self.max_length, limit=setting, known=self._known(path)
+            )
+        read = read_texts(path, self.columns, known=self._known(path))
+        kept = [example for example in read if _longest(example) <= self.max_length]
+        if not kept:
+            expected = f"one of {self.max_length} words at most, or a higher {_LIMIT}"
+            raise InputError("every text is too long", path=path, expected=expected)
+        if len(kept) < len(read) and str(path) not in self._shortened:
+            self._shortened.add(str(path))
+            first = next(example for example in read if _longest(example) > self.max_length)
+            warn(
+                f"{path}: {len(read) - len(kept)} of {len(read)} lines are left out, as they have "
+                f"over {self.max_length} words ({_LIMIT}); the first is line {first.line}"
+            )
+        return kept
+
+    def _known(self, path: str | Path) -> Known:
+        """Return what the other files of the corpus show about a file."""
+        return Known(
+            elsewhere=lambda: self._labels_but_of(Path(path)),
+            first_rows=lambda: self._first_rows_but_of(Path(path)),
+        )
+
+    def _others(self, path: Path) -> Iterator[Path]:
+        """Yield the other files of the corpus."""
+        for split in self.files:
+            try:
+                other = self.path(split)
+            except InputError:  # reported when the split is read
+                continue
+            if other is not None and other != path:
+                yield other
+
+    def _first_rows_but_of(self, path: Path) -> list[list[Any]]:
+        """Return the first row of each other file whose columns have no names."""
+        rows = []
+        for other in self._others(path):
+            try:
+                table = read_table(other)
+            except InputError:  # reported when the split is read
+                continue
+            if not table.named:
+                rows.append([*table.rows[0][1].values()])
+        return rows
+
+    def _labels_but_of(self, path: Path) -> Counter[str]:
+        """Count the labels of the other splits.
+
+        A file whose column of labels holds mostly different strings has no labels.
+        """
+        counts = []
+        for other in self._others(path):
+            try:
+                if other not in self._label_counts:
+                    self._label_counts[other] = count_labels(other, self.columns)
+                counts.append(self._label_counts[other])
+            except InputError:  # reported when the split is read
+                continue
+        labels = Counter[str]()
+        for each in counts:
+            if 2 * len(each) <= each.total():
+                labels.update(each)
+        return labels
+
+    def sample(self, split: str) -> list[Example]:
+        """Return a split of the sample reviews with this seed."""
+        from robustparse.data.sample.reviews import sample_reviews
+
+        return sample_reviews(self.seed).split(split)
+
+    def find(self, folder: str, split: str) -> Path:
+        """See `find_split`."""
+        return find_split(folder, split)
+
+    def check_copies(self, copies: Sequence[Example], path: str) -> None:
+        """Reject a label that no training text has.
+
+        Raises:
+            InputError: names file, line and label.
+        """
+        known = sorted({example.gold for example in self.train_examples})
+        for copy in copies:
+            if copy.gold not in known:
+                raise InputError(
+                    f"label {copy.gold!r}, which no training text has",
+                    path=path,
+                    line=copy.line,
+                    expected=f"one of {', '.join(known)}",
+                )
+
+    def doubts(self) -> Iterator[str]:
+        """Warn about test texts that are training texts too."""
+        try:
+            path, test = self.path("test"), self.examples("test")
+        except InputError:  # reported when the test file is read
+            return
+        seen = {example.sentence for example in self.train_examples}
+        both = [example for example in test if example.sentence in seen]
+        if both and path is not None:
+            yield (
+                f"{path}: {len(both)} of the {len(test)} texts are in the training file too, the "
+                f"first in line {both[0].line}: scores on this file are too high"
+            )
+
+
+def _longest(example: Example) -> int:
+    return max(len(example.sentence.context), len(example.sentence))

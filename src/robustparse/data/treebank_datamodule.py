@@ -1,0 +1,41 @@
+"""A data module for treebanks in CoNLL-U and CoNLL-X, and for the embedded sample."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from robustparse.data.conllu import find_split, read_treebank, unknown_label
+from robustparse.data.datamodule import DataModule
+from robustparse.types import Example
+
+_LIMIT = "data.init_args.max_length"
+
+
+class TreebankDataModule(DataModule):
+    """A treebank with the files ``*train.conllu``, ``*dev.conllu`` and ``*test.conllu``.
+
+    The endings ``.conllx`` and ``.conll`` are possible too. For arguments see `DataModule`.
+    """
+
+    def read(self, path: str | Path) -> list[Example]:
+        """See ``read_treebank``."""
+        return read_treebank(path, self.max_length, limit=_LIMIT)
+
+    def sample(self, split: str) -> list[Example]:
+        """Return a split of the sample treebank with this seed."""
+        from robustparse.data.sample.treebank import sample_treebank
+
+        return sample_treebank(self.seed).split(split)
+
+    def find(self, folder: str, split: str) -> Path:
+        """See ``find_split``."""
+        return find_split(folder, split)
+
+    def check_copies(self, copies: Sequence[Example], path: str) -> None:
+        """Reject a dependency label that the training file does not have.
+
+        Raises:
+            InputError: names file, line and label.
+        """
+        known = {label for example in self.train_examples for label in example.gold.labels}
+        if error := unknown_label(copies, path, known):
+            raise error

@@ -1,0 +1,208 @@
+"""The output folder of an attack: written record by record, and resumed after any interruption.
+
+``examples.jsonl`` grows by a line a finished sentence and ends sorted by id. A run that was killed
+continues with the sentences that have no record. ``run.json`` describes the run, so that records of
+different runs never mix; one process at a time may write into the folder.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Self, TextIO, cast
+
+import torch
+
+from robustparse import __version__
+from robustparse.attacks.attack import Attack
+from robustparse.attacks.victim import Victim
+from robustparse.evaluation.attack_processes import Source, Speed, attacked_records, drain
+from robustparse.evaluation.attack_summary import AttackSummary
+from robustparse.evaluation.attack_sums import AttackSums
+from robustparse.evaluation.claim import claim
+from robustparse.evaluation.records import (
+    EXAMPLES,
+    SUMMARY,
+    ExampleRecord,
+    RunRecord,
+    Summary,
+    all_records,
+    append_record,
+    check_record,
+    cut_off,
+    encode_record,
+    read_summary,
+    records_by_id,
+    share_files,
+)
+from robustparse.files import as_written, locked, make_folder, write_text, written
+from robustparse.tasks.task import Task, Written
+from robustparse.types import Example
+
+_DELETE = "delete the file and run the attack again"
+
+
+class AttackFolder:
+    """The output folder of an attack that is written or resumed; `open` makes one.
+
+    Opening reads the records of an earlier run once; `append` adds one; `finish` reads them once
+    more to sort them, and writes the other files in the same pass.
+
+    Attributes:
+        totals: sums over all records so far.
+        pending: the sentences that have no record yet.
+        finished: the summary of a finished run, else None.
+    """
+
+    def __init__(
+        self, folder: Path, task: Task, attack: Attack, examples: Sequence[Example], run: RunRecord
+    ) -> None:
+        self.folder, self.task, self.attack, self.run = folder, task, attack, run
+        self.totals = AttackSummary(task)
+        self._examples = {example.id: example for example in examples}
+        self._positions: dict[int, int] = {}  # of each record's first byte in examples.jsonl
+        self._read_earlier_records()
+        self.pending = [each for each in examples if each.id not in self._positions]
+        done = not self.pending and (folder / SUMMARY).exists()
+        self.finished = read_summary(folder, _DELETE) if done else None
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, folder: Path, task: Task, attack: Attack, examples: Sequence[Example], run: RunRecord
+    ) -> Iterator[Self]:
+        """Open a folder and hold its lock.
+
+        Args:
+            folder: is made if it does not exist, and continued if it holds the same run.
+            task: of the victim.
+            attack: the attack, for error messages and warnings.
+            examples: the sentences to attack, with distinct ids.
+            run: what distinguishes this run from others.
+
+        Raises:
+            InputError: the folder is not writable, in use, damaged, or holds another run.
+        """
+        with locked(make_folder(folder), "attack", "--out"):
+            yield cls(folder, task, attack, examples, run)
+
+    def append(self, record: ExampleRecord) -> None:
+        """Write the record of a finished sentence, which is on disk when this returns.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        self._positions[record["id"]] = append_record(self.folder / EXAMPLES, record)
+        self.totals.add(record)
+
+    def finish(self, speed: Speed) -> Summary:
+        """Sort ``examples.jsonl``, write the adversarial file and the summary.
+
+        Args:
+            speed: what the sentences took that were pending.
+
+        Raises:
+            InputError: the attack could change no sentence (`ChangeableSentences.check`), records
+                were lost, or a file cannot be written.
+        """
+        ending = self.task.files.ending_for([*self._examples.values()])
+        with (
+            written(self.folder / EXAMPLES) as examples,
+            written(self.folder / f"adversarial{ending}") as adversarial,
+        ):
+            adversarial.writelines(self.task.files.write_all(self._sorted_into(examples)))
+        for file in share_files(self.folder):
+            file.unlink()
+        self.totals.changeable.check(self.attack, [*self._examples.values()])
+        summary = {
+            **self.totals.figures(),
+            **{key: self.run[key] for key in ("attack", "victims", "seed")},
+            "warnings": [*self.totals.changeable.warnings(self.attack.budget)],
+            **speed.summary(len(self.pending)),
+            "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
+        }
+        write_text(self.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
+        return cast(Summary, summary)
+
+    def _sorted_into(self, examples: TextIO) -> Iterator[Written]:
+        """Write all records by id; yield each sentence with its adversarial words.
+
+        Raises:
+            InputError: see `records_by_id`.
+        """
+        for record in records_by_id(self.folder / EXAMPLES, self._positions, ExampleRecord):
+            examples.write(encode_record(record).decode())
+            yield self._examples[record["id"]], record["adversarial_tokens"], None
+
+    def _read_earlier_records(self) -> None:
+        """Read and check the records of an earlier run, and remove what a kill left behind."""
+        path = self.folder / EXAMPLES
+        stored = all_records(self.folder)
+        first = next(stored, None)
+        claim(self.folder, self.run, RunRecord, EXAMPLES if first else None)
+        end, of_processes = 0, []
+        for record, file, line, begin, record_end in chain([first] if first else [], stored):
+            with as_written(file, "attack", line=line):
+                if record["id"] not in self._examples:
+                    raise ValueError(f"no sentence {record['id']} in the data")
+                check_record(self.task, record, self._examples[record["id"]])
+                self.totals.add(record)
+            if file == path:
+                self._positions[record["id"]], end = begin, record_end
+            else:
+                of_processes.append(record)
+        cut_off(path, end)
+        for record in of_processes:
+            self._positions[record["id"]] = append_record(path, record)
+        for file in share_files(self.folder):
+            file.unlink()
+
+
+def attack_into(
+    folder: Path,
+    task: Task,
+    attack: Attack,
+    examples: Sequence[Example],
+    victim: Victim,
+    run: RunRecord,
+    on_sentence: Callable[[AttackSums], None] = lambda _: None,
+) -> Summary:
+    """Attack examples in this process; see `collect_into`."""
+    source = partial(attacked_records, task, attack, victim)
+    return collect_into(folder, task, attack, source, examples, run, on_sentence)
+
+
+def collect_into(
+    folder: Path,
+    task: Task,
+    attack: Attack,
+    source: Source,
+    examples: Sequence[Example],
+    run: RunRecord,
+    on_sentence: Callable[[AttackSums], None] = lambda _: None,
+) -> Summary:
+    """Write the output folder of an attack, or resume it; see `AttackFolder`.
+
+    Args:
+        folder, task, attack, examples, run: see `AttackFolder.open`.
+        source: attacks the sentences that have no record, in this process or in others.
+        on_sentence: called after every sentence with the sums so far.
+
+    Returns:
+        The summary. Times and forwards are those of the last uninterrupted stretch of the run, None
+        if it had nothing left to attack.
+
+    Raises:
+        InputError: see `AttackFolder`.
+    """
+    with AttackFolder.open(folder, task, attack, examples, run) as out:
+        if out.finished is not None:
+            return out.finished
+
+        def take(record: ExampleRecord) -> None:
+            out.append(record)
+            on_sentence(out.totals.sums)
+
+        return out.finish(drain(source(out.pending), take))

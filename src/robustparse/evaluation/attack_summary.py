@@ -1,0 +1,54 @@
+"""The scores of an attack from its records: one accumulator for every command that needs them."""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from robustparse.evaluation.attack_details import AttackDetails
+from robustparse.evaluation.attack_sums import AttackSums
+from robustparse.evaluation.changeable_sentences import ChangeableSentences
+from robustparse.evaluation.records import ExampleRecord
+from robustparse.tasks.task import Task
+
+
+class AttackSummary:
+    """Everything in ``summary.json`` that follows from the records, whatever their order.
+
+    Args:
+        task: the task of the victim.
+
+    Attributes:
+        sums: sums of scores, successes, edits and queries.
+        details: statistics by kinds of words, classes and candidates.
+        changeable: counts of the sentences that the attack could change.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.sums = AttackSums(task)
+        self.details = AttackDetails(task)
+        self.changeable = ChangeableSentences()
+
+    @classmethod
+    def of(cls, task: Task, records: Iterable[ExampleRecord]) -> Self:
+        """Add up records."""
+        summary = cls(task)
+        for record in records:
+            summary.add(record)
+        return summary
+
+    def add(self, record: ExampleRecord) -> None:
+        """Add a sentence."""
+        self.sums.add(record)
+        self.details.add(record)
+        self.changeable.add(record)
+
+    def figures(self) -> dict[str, Any]:
+        """Return the keys of ``summary.json`` that follow from the records."""
+        task = self._task
+        return {
+            "task": task.name,
+            **({} if task.answers.language is None else {"language": task.answers.language}),
+            **self.sums.scores(),
+            **self.details.summary(),
+            "reach": self.changeable.summary(),
+        }

@@ -1,0 +1,106 @@
+"""Sums over attacked sentences, from which the scores and rates of an attack are computed."""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from robustparse.evaluation.records import WHEN, ExampleRecord
+from robustparse.metrics import percent
+from robustparse.tasks.task import Task
+
+
+class AttackSums:
+    """Sums over records, in any order; sums of several parts can be added up.
+
+    Skipped sentences count in the scores and edits, but not in success rates and queries.
+
+    Args:
+        task: the task of the victim.
+
+    Attributes:
+        sums: the sums by the names in `names`.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.sums = dict.fromkeys(self.names(task), 0)
+
+    @classmethod
+    def of(cls, task: Task, records: Iterable[ExampleRecord]) -> Self:
+        """Add up records."""
+        sums = cls(task)
+        for record in records:
+            sums.add(record)
+        return sums
+
+    @staticmethod
+    def names(task: Task) -> tuple[str, ...]:
+        """Name the sums, in an order in which processes may add them up."""
+        answers = (f"{when}_{name}" for when in WHEN for name in task.scores.sums)
+        sentences = ("sentences", "words", "counted", *answers)
+        return (*sentences, "skipped", "targeted", "success", "edits", "charged", "unique")
+
+    def add(self, record: ExampleRecord) -> None:
+        """Add a sentence."""
+        tried = not record["skipped"]
+        amounts = {
+            "sentences": 1,
+            "words": len(record["tokens"]),
+            "counted": record["counted"],
+            **{
+                f"{when}_{name}": record[when][name]
+                for when in WHEN
+                for name in self.task.scores.sums
+            },
+            "skipped": not tried,
+            "targeted": tried and record["targeted"],
+            "success": record["success"],
+            "edits": len(record["edited"]),
+            "charged": record["queries"]["charged"] * tried,
+            "unique": record["queries"]["unique"] * tried,
+        }
+        for name in self.sums:
+            self.sums[name] += amounts[name]
+
+    def scores(self) -> dict[str, Any]:
+        """Compute the keys of ``summary.json`` that follow from these sums, rates in percent."""
+        s = self.sums
+        n, tried = s["sentences"], s["sentences"] - s["skipped"]
+        return {
+            "n_sentences": n,
+            "n_skipped": s["skipped"],
+            "n_words": s["words"],
+            "clean": self._answers(clean=1),
+            "attacked": self._answers(attacked=1),
+            "success_rate": _rate(s["success"], tried),
+            "targeted": {
+                "n_sentences": s["targeted"],
+                "success_rate": _rate(s["success"], s["targeted"]),
+            },
+            "edits_per_sentence": s["edits"] / n if n else None,
+            "edit_rate": _rate(s["edits"], s["words"]),
+            "queries_per_sentence": {
+                "charged": s["charged"] / tried if tried else None,
+                "unique": s["unique"] / tried if tried else None,
+            },
+        }
+
+    def success_rate(self) -> float | None:
+        """Compute the success rate over all sentences, in percent."""
+        return _rate(self.sums["success"], self.sums["sentences"])
+
+    def drops(self) -> dict[str, float | None]:
+        """Compute what each score loses under the attack, in points."""
+        # Scores have the same denominator, so their difference is the score of the difference.
+        return self._answers(clean=1, attacked=-1)
+
+    def _answers(self, **weights: int) -> dict[str, float | None]:
+        """Compute the scores of weighted sums over answers."""
+        sums = {
+            name: sum(weight * self.sums[f"{when}_{name}"] for when, weight in weights.items())
+            for name in self.task.scores.sums
+        }
+        return self.task.scores.score({"counted": self.sums["counted"], **sums})
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return percent(part, whole) if whole else None

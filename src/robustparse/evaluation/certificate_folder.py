@@ -1,0 +1,140 @@
+"""The output folder of `certify`: written sentence by sentence, resumed after any interruption.
+
+Each finished sentence adds a line to ``certificates.jsonl``, which is sorted by id at the end. A
+run that was killed continues with the sentences that have no line. ``run.json`` describes the run
+(`claim`).
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from robustparse import __version__
+from robustparse.attacks.engine.statistics import Statistics
+from robustparse.certificates.exhaustion import Exhaustive
+from robustparse.errors import InputError
+from robustparse.evaluation.certificate_records import (
+    CERTIFICATES,
+    CertificateRecord,
+    CertificateRun,
+    CertifiedSummary,
+    certificate_record,
+    check_certificate,
+)
+from robustparse.evaluation.certified_scores import CertifiedScores
+from robustparse.evaluation.claim import claim
+from robustparse.evaluation.clean import AnsweringVictim
+from robustparse.evaluation.records import (
+    SUMMARY,
+    append_record,
+    cut_off,
+    encode_record,
+    read_record,
+    records_by_id,
+    stored_records,
+)
+from robustparse.files import as_written, locked, make_folder, write_text, written
+from robustparse.types import Example
+
+_REMEDY = "give a folder that `robustparse certify --out` wrote, or run certify again"
+
+
+def certify_into(
+    folder: Path,
+    exhaustive: Exhaustive,
+    examples: Sequence[Example],
+    victim: AnsweringVictim,
+    run: CertificateRun,
+    on_sentence: Callable[[CertifiedScores], None] = lambda _: None,
+) -> CertifiedSummary:
+    """Write the certificates of sentences into a folder, or resume an earlier run in it.
+
+    Args:
+        folder: is made if it does not exist, and continued if it holds the same run.
+        exhaustive: makes the certificates.
+        examples: sentences with distinct ids.
+        victim: the model.
+        run: what distinguishes this run from others.
+        on_sentence: called after every sentence with the scores so far.
+
+    Returns:
+        The summary.
+
+    Raises:
+        InputError: the folder is not writable, in use, damaged, or holds another run.
+    """
+    with locked(make_folder(folder), "certify", "--out"):
+        scores = CertifiedScores(victim.task, exhaustive.edits)
+        positions = _add_earlier(folder, exhaustive, examples, run, scores)
+        pending = [example for example in examples if example.id not in positions]
+        if not pending and (folder / SUMMARY).exists():
+            return read_certified_summary(folder)
+        begin, statistics = time.perf_counter(), Statistics()
+        with closing(exhaustive.certificates(pending, victim, statistics)) as certificates:
+            for certificate in certificates:
+                record = certificate_record(victim.task, victim, certificate, exhaustive.edits)
+                positions[record["id"]] = append_record(folder / CERTIFICATES, record)
+                scores.add(record)
+                on_sentence(scores)
+        seconds = time.perf_counter() - begin
+        with written(folder / CERTIFICATES) as file:
+            for record in records_by_id(folder / CERTIFICATES, positions, CertificateRecord):
+                file.write(encode_record(record).decode())
+        summary = {
+            **scores.figures(),
+            **run,
+            "victim_forwards": statistics.forwards if pending else None,
+            "seconds": round(seconds, 3) if pending else None,
+            "victim_seconds": round(statistics.victim_seconds, 3) if pending else None,
+            "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
+        }
+        write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
+        return cast(CertifiedSummary, summary)
+
+
+def read_certified_summary(folder: Path) -> CertifiedSummary:
+    """Read the summary of finished certificates.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    return read_record(folder / SUMMARY, CertifiedSummary, _REMEDY)
+
+
+def read_certificates(folder: Path) -> list[CertificateRecord]:
+    """Read the lines of ``certificates.jsonl``.
+
+    Raises:
+        InputError: the file is missing, or a line is damaged.
+    """
+    path = folder / CERTIFICATES
+    if not path.exists():
+        raise InputError("no such file", path=path, remedy=_REMEDY)
+    return [stored.record for stored in stored_records(path, CertificateRecord)]
+
+
+def _add_earlier(
+    folder: Path,
+    exhaustive: Exhaustive,
+    examples: Sequence[Example],
+    run: CertificateRun,
+    scores: CertifiedScores,
+) -> dict[int, int]:
+    """Add the lines of an earlier run to the scores; map the id of each to its first byte."""
+    path, task = folder / CERTIFICATES, scores.task
+    by_id = {example.id: example for example in examples}
+    stored = [*stored_records(path, CertificateRecord)]
+    claim(folder, run, CertificateRun, CERTIFICATES if stored else None)
+    for record, _, line, _, _ in stored:
+        with as_written(path, "certify", line=line):
+            if record["id"] not in by_id:
+                raise ValueError(f"no sentence {record['id']} in the data")
+            check_certificate(task, record, by_id[record["id"]], exhaustive.edits)
+            scores.add(record)
+    cut_off(path, stored[-1].end if stored else 0)
+    return {each.record["id"]: each.begin for each in stored}

@@ -1,0 +1,1 @@
+"""From the command line and YAML files to objects, under the rules of ``robustparse.trust``."""

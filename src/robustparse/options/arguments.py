@@ -1,0 +1,426 @@
+"""Read the arguments of a command, and the YAML files that they name, before anything is imported.
+
+`checked` makes ``--trust`` take effect, replaces names of installed files by paths, checks every
+class name by the rules of `robustparse.trust`, and then imports the classes. Afterwards
+jsonargparse can import these classes only.
+"""
+
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonargparse import Namespace, get_loader, set_loader, set_parsing_settings
+
+from robustparse import trust
+from robustparse.errors import InputError, located
+from robustparse.files import checkpoint_file, read_text
+from robustparse.options.installed import CONFIGS, names_in
+from robustparse.options.yaml_files import NotYAMLError, parse_yaml, read_yaml
+
+Position = tuple[Path, int]
+
+# Options that take a YAML file, by its path or its installed name, and the folder of these names.
+_FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
+_SEVERAL = ("--checkpoint", "--compare")  # options that take several values in every command
+_SWITCHES = ("--same_tag", "--symmetric")  # options that need no value
+_CHECKPOINTS = ("checkpoint", "hypothesis_only", "ckpt_path", "model.init_from")
+_DATA_FILES = ("data", "data.train_file", "data.dev_file", "data.test_file")
+_NO_FILES = ("sample", "-", "best", "last", "null")  # other values of options that name files
+_YAML = (".yaml", ".yml")
+# jsonargparse passes its content on unchecked: it could replace a program's `command`.
+_UNTYPED = "dict_kwargs"
+_NO_UNTYPED = "arguments without a declared type are not accepted; leave it out"
+_TEXT, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
+_load = get_loader("yaml")
+
+
+class Arguments(list[str]):
+    """Checked arguments of a command line.
+
+    Attributes:
+        keys: the positions of each key in the files, without ``init_args``. A recipe's keys begin
+            with ``attack``.
+        typed: the arguments as they were typed.
+        classes: the position in a file where a class is named last, by the bare name of the class.
+    """
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        super().__init__(tokens)
+        self.typed: Sequence[str] = tokens
+        self.keys: dict[str, list[Position]] = {}
+        self.classes: dict[str, Position] = {}
+
+    def position(self, key: str) -> tuple[Path | str | None, int | None]:
+        """Return the file and line of a key, or of the innermost key around it.
+
+        There is no position if the key is an option on the command line, and no line if several
+        files have the key.
+        """
+        key = plain_key(key)
+        typed = (name for name, _, _ in each_option(self) if name not in _FILES)
+        if key in map(plain_key, typed):
+            return None, None
+        while key:
+            if positions := self.keys.get(key):
+                files = dict.fromkeys(str(path) for path, _ in positions)
+                return " ".join(files), positions[-1][1] if len(positions) == 1 else None
+            key = key[: max(key.rfind("."), key.rfind("["), 0)]
+        configs = [value for name, value, _ in each_option(self) if name in ("--config", "-c")]
+        return " ".join(filter(None, configs)) or None, None
+
+
+def plain_key(key: str) -> str:
+    """Return a key or an option's name without ``--``, ``+`` and ``init_args``."""
+    return key.removeprefix("--").rstrip("+").replace(".init_args", "")
+
+
+def checked(
+    arguments: Sequence[str], mappings: Collection[str] = (), several: Collection[str] = ()
+) -> Arguments:
+    """Return the arguments of a command with the paths of installed files.
+
+    Afterwards the classes that they name are imported, and ``--trust`` has taken effect.
+
+    Args:
+        arguments: the arguments of the command line.
+        mappings: the options whose value must be a YAML mapping, or the name of a class or file.
+        several: options that take several values, besides those that do so in every command.
+
+    Raises:
+        InputError: a file is missing or not YAML, a class may not be named, or an option of
+            ``mappings`` has another value.
+    """
+    tokens = _with_values(_with_paths(_without_trust(arguments)))
+    tokens = _with_lists(tokens, (*_SEVERAL, *several))
+    result = Arguments(tokens)
+    result.typed = arguments
+    reader = _Reader(result, mappings)
+    for name, value, _ in each_option(tokens):
+        if value is not None:
+            reader.option(name, value)
+    printed = any(token.startswith("--print_config") for token in tokens)  # without any files
+    for name, value, _ in () if printed else each_option(tokens):
+        if value is not None and value not in _NO_FILES:
+            _check_input(plain_key(name), value, mappings)
+    _allow(reader.named)
+    return result
+
+
+def _check_input(key: str, value: str, mappings: Collection[str]) -> None:
+    """Check that the files of an option exist, before torch is imported.
+
+    Raises:
+        InputError: a checkpoint, a data file or a folder of data does not exist.
+    """
+    if key in _CHECKPOINTS:
+        for each in _listed(value):
+            for path in [each] if os.path.exists(each) else each.split(","):  # noqa: PTH110
+                folders = (Path(path), Path(path).parent)
+                # A killed run may have to move its checkpoint back (`tracking.earlier_runs`).
+                if not any(os.path.isdir(folder / "earlier") for folder in folders):  # noqa: PTH112
+                    checkpoint_file(path)
+    kinds = {"data.folder": "folder"} | dict.fromkeys(_DATA_FILES, "file")
+    if key in kinds and key not in mappings:
+        for path in _listed(value):
+            known = path in _NO_FILES or path.startswith("datasets:")
+            if not known and not os.path.exists(path):  # noqa: PTH110 - of any length
+                raise InputError(f"no such {kinds[key]}", path=path)
+
+
+def _listed(value: str) -> list[str]:
+    """Return the values of an option that takes several, or the only value."""
+    is_list = value[:1] == "[" and not os.path.exists(value)  # noqa: PTH110 - of any length
+    several = parse_yaml(value) if is_list else None
+    return [value] if several is None else [str(item.value) for item in several.value]
+
+
+def check_objects(
+    options: Namespace, arguments: Arguments | None = None, path: Path | None = None
+) -> None:
+    """Check that no object that the options describe runs a program without permission.
+
+    Args:
+        options: the parsed options.
+        arguments: the arguments that the options were parsed from.
+        path: the file that all options come from.
+
+    Raises:
+        InputError: see `trust.check_arguments`; the error names the file and the line if known.
+    """
+    classes = {} if arguments is None else arguments.classes
+    for class_path, init_args, key in _each_object(options.as_dict(), ""):
+        file, line = classes.get(class_path.rpartition(".")[2], (path, None))
+        with located(file, line):
+            trust.check_arguments(trust.allowed_class(class_path), init_args, key=key)
+
+
+def _each_object(value: Any, key: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield class path, arguments and key of every object that options describe."""
+    if isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _each_object(item, f"{key}[{index}]")
+    elif isinstance(value, dict):
+        if isinstance(class_path := value.get("class_path"), str):
+            if value.get(_UNTYPED):
+                raise InputError(_NO_UNTYPED, key=f"{key}.{_UNTYPED}")
+            full = trust.full_path(class_path) or class_path
+            yield full, value.get("init_args") or {}, key
+        for name, item in value.items():
+            yield from _each_object(item, f"{key}.{name}".removeprefix("."))
+
+
+class _Reader:
+    """Reads options and files, each file once; records positions and checks class names.
+
+    Args:
+        arguments: gets the positions.
+        mappings: see `checked`.
+
+    Attributes:
+        named: all classes that the texts may name.
+    """
+
+    def __init__(self, arguments: Arguments, mappings: Collection[str]) -> None:
+        self.arguments, self.mappings = arguments, mappings
+        self.named: set[str] = set()
+        self._seen: set[Path] = set()
+
+    def option(self, name: str, value: str) -> None:
+        """Check the value of an option."""
+        if name in _FILES and os.path.exists(value):  # noqa: PTH110 - JSON is too long for a name
+            self._file(Path(value), "attack" if name == "--attack" else "")
+        elif name.endswith("class_path"):
+            self._class(value, None, name)
+        else:
+            self._text(value, None, name)
+            if plain_key(name) in self.mappings:
+                self._check_mapping(parse_yaml(value, key=name), None, name)
+
+    def _file(self, path: Path, key: str) -> None:
+        """Check a file whose content is the value of a key; a configuration's key is empty."""
+        if path.resolve() in self._seen:
+            return
+        self._seen.add(path.resolve())
+        node = parse_yaml(read_text(path), path)
+        if not key and not isinstance(node, yaml.MappingNode):
+            expected = "keys and values, as in `trainer: ...`"
+            problem = "the file is empty" if node is None else "not a configuration"
+            raise InputError(problem, path=path, expected=expected)
+        if node is not None:
+            self._node(node, path, key)
+        for name, value in node.value if isinstance(node, yaml.MappingNode) and not key else ():
+            if name.value.rstrip("+") in self.mappings:
+                self._check_mapping(value, path, str(name.value))
+            if f"--{name.value}" == trust.OPTION:
+                found = "a file cannot allow classes or programs; only the command line can"
+                line = name.start_mark.line + 1
+                raise InputError(found, path=path, line=line, key=str(name.value))
+
+    def _check_mapping(self, node: yaml.Node | None, path: Path | None, key: str) -> None:
+        is_text = isinstance(node, yaml.ScalarNode) and node.tag == _TEXT
+        if not is_text and not isinstance(node, yaml.MappingNode):
+            value = "nothing" if node is None or node.tag == _NULL else "a list"
+            if isinstance(node, yaml.ScalarNode) and node.tag != _NULL:
+                value = f"the single value {node.value}"
+            line = None if path is None or node is None else node.start_mark.line + 1
+            expected = "keys and values"
+            raise InputError(f"got {value}", path=path, line=line, key=key, expected=expected)
+
+    def _node(self, node: yaml.Node, path: Path | None, key: str) -> None:
+        """Check a value and everything in it; record the position of its key."""
+        position = None if path is None else (path, node.start_mark.line + 1)
+        if position is not None and not key.endswith(".init_args"):
+            self.arguments.keys.setdefault(plain_key(key), []).append(position)
+        if isinstance(node, yaml.SequenceNode):
+            if key.endswith(".init_args"):
+                self._check_mapping(node, path, key)
+            for index, item in enumerate(node.value):
+                self._node(item, path, f"{key}[{index}]")
+        elif isinstance(node, yaml.MappingNode):
+            for name, item in node.value:
+                inner = f"{key}.{name.value}" if key else str(name.value)
+                last = inner.rpartition(".")[2]
+                if last == _UNTYPED:
+                    line = None if path is None else name.start_mark.line + 1
+                    raise InputError(_NO_UNTYPED, path=path, line=line, key=inner)
+                if last == "class_path" and isinstance(item, yaml.ScalarNode):
+                    named = None if path is None else (path, item.start_mark.line + 1)
+                    self._class(item.value, named, inner)
+                else:
+                    self._node(item, path, inner)
+        elif isinstance(node, yaml.ScalarNode):
+            self._text(node.value, position, key)
+
+    def _class(self, name: str, position: Position | None, key: str) -> None:
+        path, line = position or (None, None)
+        trust.check_class(name, path=path, line=line, key=key)
+        self.named.add(name)
+        if position is not None:
+            self.arguments.classes[name.rpartition(".")[2]] = position
+        else:
+            self.arguments.classes.pop(name.rpartition(".")[2], None)
+
+    def _text(self, text: str, position: Position | None, key: str) -> None:
+        """Check a text, which may name a class or a YAML file, or be YAML itself."""
+        *rooms, last = names = text.split(".")
+        dotted = all(map(str.isidentifier, names))
+        if dotted and rooms[1:] and rooms[0] == trust.PACKAGE and last[0].isupper():
+            self._class(text, position, key)
+        elif dotted and trust.full_path(text):
+            self.named.add(text)
+        elif text.endswith(_YAML):
+            folders = [Path()] if position is None else [Path(), position[0].parent]
+            for file in (folder / text for folder in folders):
+                if os.path.isfile(file):  # noqa: PTH113 - of any length
+                    self._file(file, plain_key(key))
+        elif any(mark in text for mark in ("{", "[", "\n", ": ", "- ")):
+            try:
+                node = parse_yaml(text, key=key)
+            except NotYAMLError:
+                if key in _FILES:
+                    raise
+                return  # a text with unusual characters
+            if node is not None and not isinstance(node, yaml.ScalarNode):
+                self._node(node, None, key)
+
+
+def _allow(named: set[str]) -> None:
+    """Import classes, so that jsonargparse knows their bare names; let it import only these."""
+    paths = {trust.PACKAGE, *trust.trusted_modules()}
+    for full in filter(None, map(trust.full_path, named)):
+        module, _, name = full.rpartition(".")
+        if not any(full.startswith(f"{each}.") for each in trust.trusted_modules()):
+            kind = getattr(import_module(module), name)
+            paths |= {full, f"{kind.__module__}.{kind.__qualname__}"}
+    set_loader("yaml", _loaded, exceptions=(yaml.YAMLError, NotYAMLError))
+    set_parsing_settings(
+        import_path_denylist=["*"],
+        import_path_allowlist=sorted(paths),
+        instantiate_subclass_spec_in_any=False,
+        docstring_parse_attribute_docstrings=True,
+    )
+
+
+def _loaded(text: str) -> Any:
+    """Load YAML for jsonargparse, within the limits of `parse_yaml`."""
+    parse_yaml(text)
+    return _load(text)
+
+
+def each_option(arguments: Sequence[str]) -> Iterator[tuple[str, str | None, list[str]]]:
+    """Yield name, value and tokens of every option; a positional argument has an empty name."""
+    index = 0
+    while index < len(arguments):
+        name, equals, value = arguments[index].partition("=")
+        follows = index + 1 < len(arguments) and not arguments[index + 1].startswith("--")
+        if not name.startswith("-"):
+            yield "", arguments[index], [arguments[index]]
+        elif name[2:] and name[1] != "-":  # as in -cFILE
+            yield name[:2], arguments[index][2:], [arguments[index]]
+        elif equals:
+            yield name, value, [arguments[index]]
+        elif follows:
+            yield name, arguments[index + 1], list(arguments[index : index + 2])
+            index += 1
+        else:
+            yield name, None, [name]
+        index += 1
+
+
+def _without_trust(arguments: Sequence[str]) -> list[str]:
+    """Let ``--trust`` and the environment variable take effect; return the other arguments."""
+    kept: list[str] = []
+    if names := os.environ.get(trust.VARIABLE):
+        trust.trust(names.split(","), trust.VARIABLE)
+    for name, value, tokens in each_option(arguments):
+        if name != trust.OPTION:
+            kept += tokens
+        elif value is None:
+            raise InputError("names no module", key=trust.OPTION, expected="my_package")
+        else:
+            trust.trust(value.split(","))
+    return kept
+
+
+def _with_paths(arguments: Sequence[str]) -> list[str]:
+    """Name files by their paths, and before all other options, which replace values of files."""
+    files: list[str] = []
+    others: list[str] = []
+    for name, value, tokens in each_option(arguments):
+        if name not in _FILES or value is None:
+            others += tokens
+        elif name == "--attack":
+            files += [name, _path(name, value)]
+        else:
+            for path in _with_base_files(_path(name, value)):
+                files += [name, path]
+    first = next((i for i, token in enumerate(others) if token.startswith("-")), len(others))
+    return [*others[:first], *files, *others[first:]]
+
+
+def _with_base_files(path: str, above: tuple[str, ...] = ()) -> list[str]:
+    """Return the path of a configuration after the paths of those that its ``config`` lists.
+
+    Raises:
+        InputError: ``config`` is not a list of names, or a file lists itself.
+    """
+    if path in above:
+        raise InputError("the file lists itself, perhaps through another", path=path, key="config")
+    settings = read_yaml(Path(path)) if Path(path).is_file() else None
+    names = settings.get("config", []) if isinstance(settings, dict) else []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"got {names!r}", path=path, key="config", expected="a list such as [model/text_cnn]"
+        )
+    bases = (_with_base_files(_path("--config", name), (*above, path)) for name in names)
+    return [*(base for files in bases for base in files), path]
+
+
+def _path(option: str, value: str) -> str:
+    """Return the path of a file that an option names by its path or its installed name.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if os.path.exists(value):  # noqa: PTH110 - JSON is too long for a name
+        return value
+    wanted = value.removesuffix(".yaml")
+    installed = names_in(_FILES[option])
+    if wanted in installed:
+        return str(installed[wanted])
+    dotted = "." in value and all(map(str.isidentifier, value.split(".")))
+    if option == "--attack" and (value[:1] in "{" or (dotted and not value.endswith(_YAML))):
+        return value
+    near = [name for name in installed if name.startswith(wanted)]
+    near = near or get_close_matches(wanted, installed, n=1)
+    remedy = f"did you mean {' or '.join(near)}?" if near else "`robustparse list` prints all names"
+    raise InputError("no such file", path=value, key=option, remedy=remedy)
+
+
+def _with_values(arguments: Sequence[str]) -> list[str]:
+    """Give switches the value ``true`` where they have none."""
+    kept: list[str] = []
+    for name, value, tokens in each_option(arguments):
+        kept += [f"{name}=true"] if name in _SWITCHES and value is None else tokens
+    return kept
+
+
+def _with_lists(arguments: Sequence[str], joined: Collection[str]) -> list[str]:
+    """Join the values of each option that takes several, also if it is repeated."""
+    kept: list[str] = []
+    values: dict[str, list[str]] = {}
+    current = ""
+    for name, value, tokens in each_option(arguments):
+        current = name or current
+        if current in joined and value is not None:
+            values.setdefault(current, []).append(value)
+        else:
+            kept += tokens
+    for name, several in values.items():
+        kept.append(f"{name}={several[0] if len(several) == 1 else json.dumps(several)}")
+    return kept

@@ -1,0 +1,89 @@
+"""Call a command's function with its options; the options are the function's parameters.
+
+A parameter whose type is a dataclass stands for several options, one for each field.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from inspect import signature
+from typing import Any, get_type_hints
+
+from jsonargparse import ArgumentError, ArgumentParser, Namespace
+
+from robustparse import trust
+from robustparse.options.arguments import Arguments, check_objects
+from robustparse.options.failures import mistake_in, parsing_error
+from robustparse.options.recipe import Recipe, check_recipe
+
+
+def run_command(
+    function: Callable[..., Any],
+    arguments: Arguments,
+    name: str | None = None,
+    positional: Mapping[str, str] | None = None,
+) -> None:
+    """Parse the options of a command and call its function.
+
+    Args:
+        function: the function of the command. An `Attack` among its arguments keeps its recipe, and
+            a `BlackBox` what it was made from.
+        arguments: the checked arguments of the command line.
+        name: the command's name, if it is not the function's.
+        positional: the help of the positional parameters; a list takes all remaining arguments.
+
+    Raises:
+        InputError: names the option or the key of a file that cannot be used.
+    """
+    positional = positional or {}
+    parser = command_parser(function, name or function.__name__, positional)
+    try:
+        options: Namespace = parser.parse_args(arguments)
+    except ArgumentError as error:
+        check_recipe(arguments)
+        known = {*vars(parser.get_defaults())} - {*positional}
+        raise parsing_error(str(error), arguments, known) from None
+    check_objects(options, arguments)
+    try:
+        values: dict[str, Any] = parser.instantiate(options).as_dict()
+    except Exception as error:
+        if mistake := mistake_in(error):
+            raise mistake from error
+        raise
+    if values.get("attack") is not None:
+        values["attack"].recipe = Recipe.parsed(parser, options)
+    if values.get("victim") is not None:
+        values["victim"].made_from = json.loads(parser.dump(options, format="json"))["victim"]
+    for each, kind in _groups(function).items():
+        values[each] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+    function(**{each: values[each] for each in signature(function).parameters})
+
+
+def command_parser(
+    function: Callable[..., Any], name: str, positional: Mapping[str, str]
+) -> ArgumentParser:
+    """Return the parser of a command; see `run_command`."""
+    summary = (function.__doc__ or "").strip().split("\n\n")[0]
+    parser = ArgumentParser(
+        prog=f"robustparse {name}", description=summary, exit_on_error=False, allow_abbrev=False
+    )
+    parser.add_argument("--config", action="config", help="a YAML file with any of the options")
+    parser.add_argument(trust.OPTION, metavar="NAME", help=trust.HELP)
+    parameters = signature(function).parameters
+    for each, text in positional.items():
+        parameter = parameters[each]
+        several = "*" if parameter.default == () else "+"
+        number = None if parameter.annotation is str else several
+        parser.add_argument(each, help=text, nargs=number)
+    groups = _groups(function)
+    for kind in groups.values():
+        parser.add_class_arguments(kind, sub_configs=True, fail_untyped=False)
+    skip: set[str | int] = {*positional, *groups}
+    parser.add_function_arguments(function, sub_configs=True, skip=skip, fail_untyped=False)
+    return parser
+
+
+def _groups(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the dataclasses among the types of a function's parameters."""
+    hints = get_type_hints(function)
+    return {each: kind for each, kind in hints.items() if is_dataclass(kind)}

@@ -1,0 +1,178 @@
+"""Turn what jsonargparse, Lightning and torch raise about a user's mistake into one message."""
+
+import re
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from traceback import walk_tb
+from types import FrameType
+
+from jsonargparse import ArgumentParser
+from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
+    MisconfigurationException,
+)
+
+from robustparse import trust
+from robustparse.errors import InputError, reason
+from robustparse.options.arguments import Arguments
+
+_KEY = re.compile(r'Parser key "([^"]+)":')
+_CLASS = re.compile(r"class_path '([^']+)'")
+_DENIED = re.compile(r"Importing '([^']+)' is not allowed")
+_ABSTRACT = re.compile(
+    r"but (?:(\S+) )?is abstract(?:\. Got value: (\S+))?(?:.*Given value: (\S+))?", re.DOTALL
+)
+_UNKNOWN = re.compile(
+    r"(?:[Uu]nrecognized arguments:|does not accept option|Option|import path string:) "
+    r"'?(?:--)?([^'=\s]+)"
+)
+# What jsonargparse adds to every error about a union of types.
+_COMMON = (
+    *("Does not validate", "Subtypes:", "Errors:", "Given value type:", "Subclass types"),
+    *("Expected a <class 'NoneType'>", "Expected a path but", "Given value: NestedArg("),
+    *("Given value: [", "Given value: {", "Not a valid subclass", "a class path", "a dict"),
+)
+_LONGEST_LINE = 200  # a longer line repeats a whole recipe or model
+
+
+def parsing_error(message: str, arguments: Arguments, options: Collection[str] = ()) -> InputError:
+    """Return a message of jsonargparse as an error with the file, and a name that was meant.
+
+    Args:
+        message: the message.
+        arguments: the arguments that were parsed.
+        options: the names of the parser's options.
+    """
+    outer = _KEY.findall(message)
+    unknown = _UNKNOWN.search(message)
+    name = unknown[1].removesuffix(".class_path") if unknown else ""
+    key = ".".join([*outer, name] if unknown and "Option '" in message else outer or [name])
+    classes, known = _CLASS.findall(message), [*options]
+    file, line = arguments.position(key)
+    if classes and file is not None and line is None:
+        file, line = arguments.classes.get(classes[-1].rpartition(".")[2], (file, None))
+    if denied := _DENIED.search(message):
+        try:
+            trust.check_class(denied[1], path=file, line=line, key=key)
+        except InputError as error:
+            return error
+        found = f"{denied[1]} is named in a file whose name does not end in .yaml"
+        return InputError(found, path=file, line=line, key=key, remedy="rename the file")
+    if classes and "Option '" in message:
+        known = _arguments_of(classes[-1])
+    elif "import path string" in message:
+        known = [*trust.public_classes()]
+    near = get_close_matches(name, known, n=1) if unknown else []
+    remedy = f"did you mean {'--' * ('arguments:' in message)}{near[0]}?" if near else None
+    if abstract := _ABSTRACT.search(message):
+        remedy = _remedy_of_abstract(next(filter(None, abstract.groups()), ""), key)
+    return InputError(
+        _shown(message),
+        path=file,
+        line=line,
+        key=key if outer else None,
+        expected=f"one of {', '.join(known)}" if "Option '" in message and not near else None,
+        remedy=remedy,
+    )
+
+
+def _remedy_of_abstract(class_path: str, key: str) -> str:
+    full = trust.full_path(class_path)
+    if full is None or full.startswith(f"{trust.PACKAGE}."):  # a base class, such as Search
+        return f"name the class first, as in --{key} CLASS"
+    methods: frozenset[str] = getattr(trust.allowed_class(full), "__abstractmethods__", frozenset())
+    return f"define {', '.join(sorted(methods))}"
+
+
+def _shown(message: str) -> str:
+    """Return the lines of a message that say what is wrong, the innermost class among them."""
+    lines = [text.strip().removeprefix("- ") for text in message.splitlines()]
+    classes = [text for text in lines if text.startswith("Problem with given class_path")]
+    shown = [
+        text
+        for text in lines
+        if text
+        and len(text) <= _LONGEST_LINE
+        and not text.startswith(_COMMON)
+        and not _KEY.match(text)
+        and text not in classes[:-1]
+    ]
+    text = "; ".join(dict.fromkeys(shown)).replace(":; ", ": ")
+    return text or "the value, or a part of it, is not of a type that the setting takes"
+
+
+def _arguments_of(class_path: str) -> list[str]:
+    """Name the arguments of a class, including those that it hands on to its bases."""
+    full = trust.full_path(class_path)
+    if full is None:
+        return []
+    parser = ArgumentParser()
+    parser.add_class_arguments(trust.allowed_class(full), fail_untyped=False)
+    return [*vars(parser.get_defaults())]
+
+
+def mistake_in(error: BaseException) -> InputError | None:
+    """Return the user's mistake that an exception comes from, or None for a fault of ours.
+
+    jsonargparse wraps what constructors raise. Lightning and torch check some settings only when a
+    run has begun.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, InputError):
+            return cause
+        # A class that was named may need a library that is not installed.
+        missing = isinstance(cause, ModuleNotFoundError) and cause is not error
+        if missing or isinstance(cause, MisconfigurationException):
+            return InputError(reason(cause, _LONGEST_REASON))
+        cause = cause.__cause__
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    modules = [str(frame.f_globals.get("__name__", "")) for frame in frames]
+    for frame, module in zip(frames, modules, strict=True):
+        restores = frame.f_code.co_name.startswith(("restore", "resume"))
+        if restores and module.endswith(".connectors.checkpoint_connector"):
+            return InputError(
+                f"does not hold the state of such a run ({type(error).__name__}: {reason(error)})",
+                path=frame.f_locals["self"].trainer.ckpt_path,
+                remedy="take another checkpoint, or start from its weights with --model.init_from",
+            )
+    last = modules[-1] if modules else ""
+    if last.startswith("jsonargparse.") and isinstance(error, ValueError):
+        return InputError(reason(error, _LONGEST_REASON))
+    made = _made(frames, modules)
+    if made is not None:
+        foreign = made.__module__.startswith(tuple(_SETTINGS))
+        if isinstance(error, _FOREIGN if foreign else _ENVIRONMENT):
+            return _unusable(made.__name__, error)
+    keys = [key for library, key in _SETTINGS.items() if last.startswith(library)]
+    return _unusable(keys[0], error) if keys and isinstance(error, _FOREIGN) else None
+
+
+_LONGEST_REASON = 400
+# What the environment of a program causes, and what a library says about its arguments.
+_ENVIRONMENT = (ImportError, OSError, RuntimeError)
+_FOREIGN = (*_ENVIRONMENT, ValueError, TypeError, ArithmeticError, LookupError, AssertionError)
+# The settings that an error in a library is about: its code runs for these settings only.
+_SETTINGS = {
+    "torch.optim.": "optimizer, lr_scheduler",
+    "pytorch_lightning.": "trainer",
+    "lightning_fabric.": "trainer",
+}
+
+
+def _made(frames: Sequence[FrameType], modules: Sequence[str]) -> type | None:
+    """Return the class whose constructor, called by jsonargparse, raised an error."""
+    callers = [at for at, name in enumerate(modules) if name.startswith("jsonargparse.")]
+    for frame in frames[callers[-1] + 1 :] if callers else ():
+        if frame.f_code.co_name in ("__init__", "__new__", "__post_init__"):
+            made = frame.f_locals.get("self", frame.f_locals.get("cls"))
+            return made if isinstance(made, type) else type(made)
+    return None
+
+
+def _unusable(key: str, error: BaseException) -> InputError:
+    """Return an error with a setting, what its library says, and how to get what is missing."""
+    remedy = None
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        remedy = f"run `pip install {error.name.partition('.')[0]}`, or leave the setting out"
+    path = str(error.filename) if isinstance(error, OSError) and error.filename else None
+    return InputError(reason(error, _LONGEST_REASON), path=path, key=key, remedy=remedy)

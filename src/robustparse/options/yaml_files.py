@@ -1,0 +1,120 @@
+"""Read YAML that may be broken or hostile; every mistake is one error with its line."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robustparse.errors import InputError
+from robustparse.files import read_text
+
+DEEPEST = 50
+LARGEST = 100_000  # values, each as often as aliases repeat it; a long text counts for several
+_UNUSED = tuple(f"tag:yaml.org,2002:{name}" for name in ("set", "omap", "pairs"))
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class NotYAMLError(InputError):
+    """A text that is not YAML, for example a file name with unusual characters."""
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a file as plain values.
+
+    Raises:
+        InputError: it cannot be read, or see `parse_yaml`.
+    """
+    text = read_text(path)
+    parse_yaml(text, path)
+    return yaml.load(text, Loader=_LOADER)
+
+
+def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> yaml.Node | None:
+    """Return the nodes of a text, whose marks hold lines; None where it holds nothing.
+
+    Errors name the file ``path``, or the option ``key`` that the text was given to.
+
+    Raises:
+        InputError: it is not YAML, refers to itself, is nested too deep or too large, gives a key
+            twice, or holds a collection other than a list or a mapping.
+    """
+    try:
+        _check_size(text, path, key)
+        node: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
+        if node is not None:
+            _check_collections(node, path, key, set())
+            # Finds values that no type can hold, and puts merged keys into their mappings.
+            _LOADER("").construct_document(node)
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        begin = getattr(error, "context_mark", None)
+        if mark is not None and begin is not None and begin.line < mark.line:
+            context = getattr(error, "context", "")
+            problem += f" {context} from line {begin.line + 1} on"
+        line = mark.line + 1 if mark is not None and path is not None else None
+        column = "" if mark is None else f" at column {mark.column + 1}"
+        raise NotYAMLError(f"not YAML{column}: {problem}", path=path, line=line, key=key) from None
+    return node
+
+
+def _check_collections(
+    node: yaml.Node, path: Path | None, key: str | None, seen: set[yaml.Node]
+) -> None:
+    """Reject duplicate keys of a mapping, and collections such as ``!!set``."""
+    if node in seen or not isinstance(node, yaml.CollectionNode):
+        return
+    seen.add(node)
+    if node.tag in _UNUSED:
+        found, expected = f"a !!{node.tag.rpartition(':')[2]}", "a list, or keys and values"
+        line = node.start_mark.line + 1 if path is not None else None
+        raise InputError(found, path=path, line=line, key=key, expected=expected)
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _check_collections(item, path, key, seen)
+        return
+    lines: dict[tuple[str, str], int] = {}
+    for name, value in node.value:
+        if isinstance(name, yaml.ScalarNode):
+            line = name.start_mark.line + 1
+            if (name.tag, name.value) in lines:
+                found = f"{name.value!r} appears twice, first in line {lines[name.tag, name.value]}"
+                where = line if path is not None else None
+                raise InputError(found, path=path, line=where, key=key, remedy="remove one of them")
+            lines[name.tag, name.value] = line
+        _check_collections(value, path, key, seen)
+
+
+def _check_size(text: str, path: Path | None, key: str | None) -> None:
+    """Go through a text event by event, which builds nothing and stops at the first excess."""
+
+    def refuse(found: str, event: yaml.Event) -> InputError:
+        line = None if path is None or event.start_mark is None else event.start_mark.line + 1
+        return InputError(found, path=path, line=line, key=key)
+
+    sizes: dict[str, int] = {}
+    opened: list[tuple[str | None, int]] = []  # anchors of open collections, values before them
+    count = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in opened):
+                raise refuse(f"*{event.anchor} refers to a value that contains it", event)
+            count += sizes.get(str(event.anchor), 0)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = opened.pop()
+            if anchor is not None:
+                sizes[anchor] = count - before
+        elif isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, count))
+            count += 1
+        elif isinstance(event, yaml.ScalarEvent):
+            size = 1 + len(event.value) // 100
+            count += size
+            if event.anchor is not None:
+                sizes[event.anchor] = size
+        if len(opened) > DEEPEST:
+            raise refuse(f"nested more than {DEEPEST} deep", event)
+        if count > LARGEST:
+            raise refuse(f"holds more than {LARGEST} values, its aliases written out", event)

@@ -1,0 +1,219 @@
+"""The page's tables about attacks: effort, fluency, words, candidates, differences, recipes.
+
+They show the values in ``summary.json``; measures that were not taken are left out.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from robustparse.evaluation.comparison import Difference
+from robustparse.evaluation.records import SUMMARY, CandidateMeans
+from robustparse.files import as_written
+from robustparse.metrics import score_label
+from robustparse.reports.attacked_systems import AttackedSystem
+from robustparse.reports.curves import WITHIN, success_within
+from robustparse.reports.tables import ARROW, MISSING, Section, Table, shown
+
+# A summary with details has one of these keys; `robustparse measure` adds the second.
+MEASURED = ("edits_per_success", "word_similarity")
+
+EFFORT = (
+    *("System", "Edits\nall", "Edits\nsuccess", "Perturbed\nwords %"),
+    *("Queries\nall", "Queries\nsuccess"),
+    *("Queries\nfailure", "Perplexity", "Word\nsimilarity", "Sentence\nsimilarity"),
+    *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
+)
+TAGS, RELATIONS = "Parts of speech", "Relations"
+RECIPE = ("Part", "Is", "With")
+DIFFERENCES = ("System", "Score", "First", "Points [95 %]", "p", "p, Holm")
+
+
+def details(systems: Sequence[AttackedSystem]) -> list[Section]:
+    """Make the sections about attacks; none if no summary has details.
+
+    Raises:
+        InputError: a summary is damaged.
+    """
+    known = [system for system in systems if any(key in system.summary for key in MEASURED)]
+    if not known:
+        return []
+    named = len(known) > 1
+    rows, tags, relations, candidates, classes = [], [], [], [], []
+    for system in known:
+        with as_written(system.path / SUMMARY, "attack"):
+            rows.append((system.name, _effort(system.summary)))
+            classes += [_classes(system, named)] if system.summary.get("success_by_class") else []
+            tags += _groups(system, "by_tag", TAGS, named)
+            relations += _groups(system, "by_relation", RELATIONS, named)
+            if counts := system.summary.get("candidates"):
+                candidates.append(_candidates(system.name if named else "", counts))
+    models = "; ".join(dict.fromkeys(filter(None, (_model(system.summary) for system in known))))
+    effort = [Table("Adversarial examples", EFFORT, rows)]
+    sections = (
+        Section("The adversarial examples", "effort", effort, models),
+        Section(WITHIN, "budgets", _within(known)),
+        Section("Success by class", "classes", classes),
+        Section(TAGS, "tags", tags),
+        Section(RELATIONS, "relations", relations),
+        Section("Candidates", "candidates", candidates),
+    )
+    return [section for section in sections if section.tables]
+
+
+def compared(names: Sequence[str], differences: Sequence[Difference]) -> list[Section]:
+    """Make the section about differences from the first system; none without differences."""
+    if not differences:
+        return []
+    rows = [
+        (
+            names[1 + difference.system],
+            [
+                f"{difference.measure} {score_label(difference.score)}",
+                f"{difference.first:.2f}",
+                f"{points.estimate:+.2f} [{points.lower:+.2f}, {points.upper:+.2f}]",
+                f"{difference.tested.p:.4f}",
+                f"{difference.tested.adjusted:.4f}",
+            ],
+        )
+        for difference in differences
+        for points in [difference.tested.points]
+    ]
+    title = f"Differences from {names[0]}"
+    return [Section(title, "differences", [Table(title, DIFFERENCES, rows)])]
+
+
+def _effort(summary: Mapping[str, Any]) -> list[str]:
+    return [
+        _cell(summary, ".1f", "edits_per_sentence"),
+        _cell(summary, ".1f", "edits_per_success"),
+        _cell(summary, ".1f", "perturbed_words"),
+        _cell(summary, ".1f", "queries_per_sentence", "charged"),
+        _cell(summary, ".1f", "queries_per_success", "charged"),
+        _cell(summary, ".1f", "queries_per_failure", "charged"),
+        _change(summary, ".1f", ("perplexity", "clean"), ("perplexity", "attacked")),
+        _cell(summary, ".2f", "word_similarity", "changed"),
+        _cell(summary, ".2f", "sentence_similarity", "changed"),
+        _cell(summary, ",.0f", "unseen", "changed"),
+        _change(summary, ",.0f", ("unseen", "oov", "before"), ("unseen", "oov", "after")),
+        _change(summary, ",.0f", ("unseen", "oot", "before"), ("unseen", "oot", "after")),
+    ]
+
+
+def _model(summary: Mapping[str, Any]) -> str:
+    """Name the language model that gave the perplexities by the last part of its path."""
+    perplexity = summary.get("perplexity") or {}
+    if not perplexity.get("model"):
+        return ""
+    masked = " (masked: pseudo-perplexity)" if perplexity.get("kind") == "masked" else ""
+    return str(perplexity["model"]).rstrip("/").rpartition("/")[2] + masked
+
+
+def _within(systems: Sequence[AttackedSystem]) -> list[Table]:
+    """Make a table with a column for each budget."""
+    success = success_within(systems)
+    rows = [(name, [f"{rate:.1f}" for rate in rates.values()]) for name, rates in success.items()]
+    budgets = list(next(iter(success.values()), {}))
+    return [Table(WITHIN, ("System", *(f"{most:,}" for most in budgets)), rows)] if rows else []
+
+
+def _classes(system: AttackedSystem, named: bool) -> Table:
+    classes = system.summary.get("success_by_class") or {}
+    columns = {"sentences": ",.0f", "success_rate": ".1f"}
+    rows = [
+        (name, [_cell(classes, form, name, key) for key, form in columns.items()])
+        for name in classes
+    ]
+    heads = ("Class", "Sentences", "Success\nrate, %")
+    return Table("Success by class", heads, rows, system.name if named else "")
+
+
+def _groups(
+    system: AttackedSystem, key: Literal["by_tag", "by_relation"], label: str, named: bool
+) -> list[Table]:
+    """Make a system's table by kind of the changed words, if its summary has such counts."""
+    groups, scores = system.summary.get(key), system.task.scores.names
+    if not groups:
+        return []
+    lost = [f"{score_label(score)} lost" for score in scores]
+    heads = (label, "Sentences", "Words", "Success\nrate, %", *lost)
+    columns = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
+    columns |= {f"{score}_drop": ".1f" for score in scores}
+    rows = [
+        (kind, [_cell(groups, form, kind, column) for column, form in columns.items()])
+        for kind in groups
+    ]
+    return [Table(label, heads, rows, system.name if named else "")]
+
+
+def _candidates(name: str, counts: CandidateMeans) -> Table:
+    means = counts["means"]
+    generators = list(means)
+    stages = [stage for each in generators[:1] for stage in means[each]]
+    # A single generator's row would repeat that of all.
+    listed = generators[1:] if len(generators) == 2 else generators
+    rows = [(each, [_cell(means, ".2f", each, stage) for stage in stages]) for each in listed]
+    slots = f"{counts.get('slots', 0):,} words tried"
+    title = f"{name}: {slots}" if name else slots
+    return Table("Candidates per word", ("Generator", *stages), rows, title)
+
+
+def _change(
+    record: Mapping[str, Any], form: str, before: Sequence[str], after: Sequence[str]
+) -> str:
+    cells = [_cell(record, form, *keys) for keys in (before, after)]
+    return MISSING if cells == [MISSING] * 2 else ARROW.join(cells)
+
+
+def _cell(record: Mapping[str, Any], form: str, *keys: str) -> str:
+    value: Any = record
+    for key in keys:
+        value = None if value is None else value.get(key)
+    return shown(value, form)
+
+
+def recipes(systems: Sequence[AttackedSystem]) -> list[Table]:
+    """Make a table for each attack from ``run.json``; equal settings share a table."""
+    attacks: dict[str, list[str]] = {}
+    for system in systems:
+        key = json.dumps(system.run.get("settings"))
+        attacks.setdefault(key, []).append(system.name)
+    tables = []
+    for key, same in attacks.items():
+        names, rows = ", ".join(same), list(_rows(_arguments(json.loads(key))))
+        title = names if len(attacks) > 1 else ""
+        tables += [Table(f"What attacked {names}", RECIPE, rows, title)] if rows else []
+    return tables
+
+
+def _arguments(component: Any) -> Mapping[str, Any]:
+    arguments = component.get("init_args") if isinstance(component, Mapping) else None
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
+def _rows(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    for name, value in arguments.items():
+        for component in value if isinstance(value, list) else [value]:
+            if isinstance(component, Mapping):
+                yield name, [_kind(component), ", ".join(_settings(_arguments(component)))]
+            elif component is not None:
+                yield name, [_written(component), ""]
+
+
+def _settings(settings: Mapping[str, Any]) -> list[str]:
+    return [f"{name}: {_written(value)}" for name, value in settings.items()]
+
+
+def _written(value: Any) -> str:
+    """Return a setting as text; a component has its settings in brackets."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, Mapping) and "class_path" in value:
+        inner = ", ".join(_settings(_arguments(value)))
+        return f"{_kind(value)} ({inner})" if inner else _kind(value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _kind(component: Mapping[str, Any]) -> str:
+    """Return the class name of a component."""
+    return str(component.get("class_path", "")).rpartition(".")[2]

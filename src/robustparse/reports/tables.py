@@ -1,0 +1,34 @@
+"""Tables and sections of the page."""
+
+from dataclasses import dataclass
+
+MISSING = "\N{EN DASH}"
+ARROW = " \N{RIGHTWARDS ARROW} "
+
+
+def shown(value: float | None, form: str = ".1f") -> str:
+    """Format a value; None becomes a dash."""
+    return MISSING if value is None else format(value, form)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; each row consists of its name and its other cells.
+
+    Screen readers read the label; line breaks in headings are shown.
+    """
+
+    label: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, list[str]]]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, tables, the name of the note below them, and the models that gave perplexities."""
+
+    title: str
+    note: str
+    tables: list[Table]
+    models: str = ""

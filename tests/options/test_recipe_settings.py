@@ -1,0 +1,57 @@
+"""What a recipe's file says is what its attack is made of, in Python and in other processes too."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from robustparse.options.recipe import Recipe
+from robustparse.trust import trust
+
+FILES = sorted((Path(__file__).parents[2] / "configs" / "attack").glob("*.yaml"))
+
+
+def leaves(value: Any, *path: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every plain value with the keys that lead to it."""
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, one in pairs:
+            yield from leaves(one, *path, key)
+    else:
+        yield path, value
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_attack_has_every_setting_of_its_file(file: Path) -> None:
+    trust(["commands"])  # some recipes run link-parser or Java
+    attack = Recipe.read(file).attack()
+    told = [*leaves(yaml.safe_load(file.read_text()))]
+    assert len(told) > 3
+    for path, value in told:
+        part: Any = attack
+        if isinstance(value, str):  # paths and names, which parts may expand
+            continue
+        for key in path:
+            if key != "init_args":
+                part = part[key] if isinstance(part, list | dict) else getattr(part, key)
+        assert part == value, path
+
+
+def test_a_null_in_place_of_another_default_is_kept() -> None:
+    settings = Recipe.read("zheng2020_blackbox").settings
+    generator = settings["init_args"]["candidates"]["init_args"]["generator"]
+    assert generator["init_args"]["sample"] is None
+    assert "budget" not in settings["init_args"]
+
+
+def test_an_attack_keeps_its_recipe() -> None:
+    """A description of the attack as it is now shows later changes."""
+    recipe = Recipe.read("pwws")
+    attack = recipe.attack()
+    assert attack.recipe == recipe == Recipe.of(attack)
+    attack.budget = 7
+    assert Recipe.described(attack).settings["init_args"]["budget"] == 7
+    attack.recipe = None
+    assert Recipe.of(attack) == Recipe.described(attack)
