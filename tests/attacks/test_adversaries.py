@@ -51,4 +51,6 @@ def test_they_are_what_the_attack_returns(search: Search, budget: int | None) ->
 def test_the_victim_is_left_as_it_was_found() -> None:
     victim = HashVictim()
     list(attack(SEARCHES["one_trial"]).search_runs(EXAMPLES, victim, reported=False))
-    assert victim.modes == ["on", "off"]
+    assert set(victim.modes[::2]) == {"on"}
+    assert set(victim.modes[1::2]) == {"off"}
+    assert len(victim.modes) % 2 == 0

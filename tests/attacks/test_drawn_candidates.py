@@ -15,6 +15,7 @@ from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.candidates.vocabulary import VocabularyWords
 from robustparse.errors import InputError
+from robustparse.types import Sentence
 
 TAGS = {
     **{f"noun{number}": "NN" for number in range(30)},
@@ -111,6 +112,18 @@ def test_sampled_edits_are_distinct_edits() -> None:
         ):
             assert len(set(some)) == len(some) == min(size, len(every))
             assert set(some) <= set(every)
+
+
+def test_edits_and_variants_keep_the_blanks_of_a_word() -> None:
+    word, blanks = "a  b\u00a0c", [" ", " ", "\u00a0"]
+    there = [Slot(number, Sentence(words=(word,)), 0) for number in range(30)]
+    edited = CharacterEdits(sample=None).propose(there[:1], 0)[0]
+    varied = [one for (one,) in CharacterVariant().propose(there, 0)]
+    for found in edited + varied:
+        assert [character for character in found if character.isspace()] == blanks
+        assert found != word
+    assert {"  b\u00a0c", "xa  b\u00a0c", "a x b\u00a0c"} <= set(edited)
+    assert {bool(one[0] != "a") + 2 * bool(one[3] != "b") for one in varied} == {0, 1, 2}
 
 
 def test_vocabularies_of_a_file_and_of_the_victim(tmp_path) -> None:

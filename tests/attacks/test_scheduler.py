@@ -142,14 +142,18 @@ def test_seeds_that_would_be_taken_for_others_are_refused(seed: int) -> None:
     engine(seed=(1 << 64) - 1).run(EXAMPLES, HashVictim())
 
 
-def test_the_victim_is_evaluating_while_results_are_drawn() -> None:
-    victim = HashVictim()
+def test_the_victim_is_evaluating_while_a_result_is_computed() -> None:
+    class Watched(HashVictim):
+        def answer(self, text):
+            assert self.modes[-1] == "on"
+            return super().answer(text)
+
+    victim = Watched()
     run = engine(live=1).run(EXAMPLES, victim)
     assert victim.modes == []
-    next(run)
-    assert victim.modes == ["on"]
-    run.close()
-    assert victim.modes == ["on", "off"]
+    for _ in run:
+        assert victim.modes[-1] == "off"
+    assert victim.modes == ["on", "off"] * (1 + len(EXAMPLES))
 
     class Failing(HashVictim):
         def answer(self, text):

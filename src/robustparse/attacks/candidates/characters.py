@@ -2,13 +2,14 @@
 
 Random choices follow from (seed, sentence id, position). Casing is not adapted: a character may
 become any other of the alphabet. A letter with its marks, such as an accent or a vowel sign, is one
-character.
+character. Blanks, which words of some treebanks have, stay.
 """
 
 import string
 from collections.abc import Callable, Sequence
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.union import blanks
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
 from robustparse.graphemes import graphemes
@@ -41,7 +42,8 @@ class CharacterVariant(CandidateGenerator):
 
     def _draw(self, slot: Slot, seed: int) -> list[str]:
         rng, characters = stream(seed, slot.id, 1 + slot.position), graphemes(slot.word)
-        at = int(rng.integers(len(characters)))
+        places = [at for at, character in enumerate(characters) if not character.isspace()]
+        at = places[int(rng.integers(len(places)))]
         others = self.alphabet.replace(characters[at], "")
         characters[at] = others[int(rng.integers(len(others)))]
         return ["".join(characters)]
@@ -108,7 +110,8 @@ class CharacterEdits(CandidateGenerator):
             word for kind in self.edits for word in _EDITS[kind](characters, alphabet)
         )
         made.pop(slot.word, None)
-        words = list(made)
+        kept = blanks(slot.word)
+        words = [word for word in made if blanks(word) == kept]
         if self.sample is None:
             return words
         order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
