@@ -1,4 +1,4 @@
-"""The tables and pictures of ``docs/results``, generated from ``bench/results``.
+"""The tables and pictures of ``docs``, generated from ``bench/results``.
 
     python bench/results.py            write them
     python bench/results.py --check    exit with 1 if a page differs from what would be written
@@ -34,7 +34,7 @@ from robustparse.evaluation.significance import AttackedCounts, Interval, Scores
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-PAGES = ROOT / "docs" / "results"
+DOCS = ROOT / "docs"
 MARK = re.compile(r"(<!-- (table|picture|figures): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NOTHING = "-"
 
@@ -270,8 +270,9 @@ def _value(expression: str, row: Row, context: Context) -> Value:
     """Return what an expression of ``tables.yaml`` says of a row.
 
     It is the name of one of `COLUMNS` and its arguments; one of `COMPARISONS` and the base that the
-    row is compared with; ``title`` or ``attack``; ``paper`` and the name of a published value; or
-    ``printed`` and the head of a column of the printed table.
+    row is compared with; ``title`` or ``attack``; ``paper`` and the name of a published value;
+    ``printed`` and the head of a column of the printed table; or ``under``, an attack, and an
+    expression for the row of the same system under that attack.
     """
     name, *arguments = expression.split(" ")
     rest = " ".join(arguments)
@@ -281,6 +282,10 @@ def _value(expression: str, row: Row, context: Context) -> Value:
         return context.titles.get(row["attack"], row["attack"])
     if name == "paper":
         return context.paper(row, rest)
+    if name == "under":
+        attack, expression = rest.split(" ", 1)
+        other = context.rows.get(key({**row, "attack": attack}))
+        return None if other is None else _value(expression, other, context)
     if name == "printed":
         return row.get("printed", {}).get(rest)
     if name in COMPARISONS:
@@ -436,7 +441,7 @@ def specs() -> dict[str, dict[str, Any]]:
 def files() -> Iterator[tuple[Path, str]]:
     """Yield each page and picture as it should be."""
     every = specs()
-    for page in sorted(PAGES.glob("*.md")):
+    for page in sorted(DOCS.rglob("*.md")):
         pictures = []
 
         def generated(mark: re.Match[str]) -> str:
@@ -444,7 +449,7 @@ def files() -> Iterator[tuple[Path, str]]:
             spec = every[kind][name]
             if kind != "picture":
                 return f"{begin}{table(spec) if kind == 'table' else figures(spec)}{end}"
-            pictures.append((PAGES / f"{name}.svg", picture(spec)))  # noqa: B023
+            pictures.append((page.parent / f"{name}.svg", picture(spec)))  # noqa: B023
             return f"{begin}![{spec['axis']}]({name}.svg)\n{end}"
 
         yield page, MARK.sub(generated, page.read_text("utf-8"))

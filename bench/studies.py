@@ -13,6 +13,7 @@ Of a system:
         names the system that an ``attack`` is made against; ``operations`` need none.
     members: systems that answer together; nothing is trained.
     encoding: of ``encodings``, with which it reads words.
+    tables: of ``tables``, files that its configurations name as ``{tables}/NAME.jsonl``.
     Other keys are values for placeholders.
 Of an attack:
     recipe: the shipped one that it starts from, by default that of its own name.
@@ -111,6 +112,7 @@ class System:
     members: tuple[str, ...] = ()
     attacks: tuple[str, ...] | None = None
     encoding: str | None = None
+    tables: tuple[str, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict)
 
     def contents(self) -> list[dict[str, Any]]:
@@ -214,6 +216,7 @@ class Study:
                 nodes.append(self.tables[attack.certify["table"]])
             if system.encoding:
                 nodes.append(self.tables[self.table_of(system.encoding)])
+            nodes += [self.tables[name] for name in system.tables]
         names = {name for node in nodes for name in placeholders(node)}
         if not all("data.init_args.folder" in system.fit for system, *_ in wanted):
             names.add("folder")
@@ -327,7 +330,7 @@ def _systems(
 ) -> Iterator[System]:
     """Yield a system, or one for each of its seeds: the first of a name, then ``NAME_seed_N``."""
     known = {"title", "configs", "fit", "steps", "seed", "seeds", "checkpoint", "copies"}
-    known |= {"members", "attacks", "encoding"}
+    known |= {"members", "attacks", "encoding", "tables"}
     copies = content.get("copies", [])
     own = System(
         name=name,
@@ -342,6 +345,7 @@ def _systems(
         members=tuple(content.get("members", ())),
         attacks=tuple(content["attacks"]) if "attacks" in content else None,
         encoding=content.get("encoding"),
+        tables=tuple(content.get("tables", ())),
         values={key: value for key, value in content.items() if key not in known},
     )
     for one in content.get("seeds", [content.get("seed")]):

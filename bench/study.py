@@ -85,7 +85,8 @@ class Runner:
 
     def values(self, system: System) -> dict[str, str]:
         """Return the values of the placeholders in a system's contents."""
-        return {**self.inputs, "home": str(self.study.home), **system.values}
+        home = self.study.home
+        return {**self.inputs, "home": str(home), "tables": str(home / "tables"), **system.values}
 
     def folder(self, system: System) -> Path:
         """Return the folder of a system's corpus."""
@@ -117,6 +118,8 @@ class Runner:
                 self.make_copies(system, copies, file)
         if system.encoding:
             self.make_encoding(system, system.encoding)
+        for name in system.tables:
+            self.make_table(system, name)
         wanted = self.training(system, files)
         if done.exists():
             before = json.loads(done.read_text("utf-8")).get("training")
@@ -204,6 +207,8 @@ class Runner:
             what["start"] = file_digest(start)
         if system.encoding:
             what["encoding"] = file_digest(self.study.encoding_file(system.encoding))
+        if system.tables:
+            what["tables"] = [file_digest(self.study.table_file(one)) for one in system.tables]
         return what
 
     def _digests(self, system: System) -> Iterator[str]:

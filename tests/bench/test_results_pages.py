@@ -15,6 +15,7 @@ from robustparse.evaluation.significance import Interval, paired_bootstrap
 
 GENERATED = re.compile(r"<!-- \w+: \w+ -->.*?<!-- end -->|```.*?```", re.DOTALL)
 EVERY = results.specs()
+PAGES = results.DOCS / "results"
 
 
 def without_bounds(text: str) -> str:
@@ -36,21 +37,21 @@ def test_pages_show_what_the_results_say(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_bounds_of_an_interval_are_on_the_page() -> None:
     spec = EVERY["table"]["universal_english"]
-    assert results.table(spec) in (results.PAGES / "languages.md").read_text()
+    assert results.table(spec) in (PAGES / "languages.md").read_text()
 
 
 def test_every_table_picture_and_results_file_is_on_a_page() -> None:
-    pages = "".join(page.read_text() for page in results.PAGES.glob("*.md"))
+    pages = "".join(page.read_text() for page in results.DOCS.rglob("*.md"))
     for kind in ("table", "picture", "figures"):
         assert sorted(re.findall(rf"<!-- {kind}: (\w+) -->", pages)) == sorted(EVERY[kind])
-    pictures = {path.stem for path in results.PAGES.glob("*.svg")}
+    pictures = {path.stem for path in PAGES.glob("*.svg")}
     assert pictures == set(EVERY["picture"])
     studies = {spec["study"] for spec in EVERY["table"].values()}
     kept = {path.stem for path in results.RESULTS.glob("*.jsonl")}
     assert kept == studies
 
 
-@pytest.mark.parametrize("page", sorted(results.PAGES.glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
 def test_a_figure_in_a_sentence_is_in_a_table_of_its_page(page: Path) -> None:
     text = page.read_text()
     prose = GENERATED.sub("", text)
@@ -60,7 +61,7 @@ def test_a_figure_in_a_sentence_is_in_a_table_of_its_page(page: Path) -> None:
 
 
 def test_pages_are_short() -> None:
-    words = sum(len(page.read_text().split()) for page in results.PAGES.glob("*.md"))
+    words = sum(len(page.read_text().split()) for page in PAGES.glob("*.md"))
     assert words <= 6000
 
 
@@ -112,6 +113,15 @@ def test_a_row_is_compared_with_its_base() -> None:
     assert results.shown(value("paper success", rows[0], context)) == "-"
 
 
+def test_a_column_may_show_the_row_under_another_attack() -> None:
+    rows = [row(9, 5), {**row(9, 6), "attack": "b"}, {**row(9, 7, "one_control"), "attack": "b"}]
+    bases = {"control": {"system": ["$", "_control"]}}
+    context = Context({key(one): one for one in rows}, bases, {}, {})
+    assert value("under b lost", rows[0], context) == exact(30)
+    assert value("under b gained control", rows[0], context) == exact(-10)
+    assert value("under c lost", rows[0], context) is None
+
+
 def test_a_success_with_too_many_changes_is_none_within_a_share() -> None:
     one = row(9, 5)
     one["counts"]["changed"] = [0.1, 0.2, 0.3]
@@ -159,7 +169,7 @@ def test_a_page_that_differs_is_told_and_written(
     page = tmp_path / "docs" / "noise.md"
     page.parent.mkdir()
     page.write_text("before\n<!-- table: noise -->\n|an|old|table|\n<!-- end -->\nafter\n")
-    monkeypatch.setattr(results, "PAGES", page.parent)
+    monkeypatch.setattr(results, "DOCS", page.parent)
     monkeypatch.setattr(results, "ROOT", tmp_path)
     codes = []
     for option in (["--check"], [], ["--check"]):
@@ -178,7 +188,7 @@ def test_a_picture_is_drawn_the_same_twice() -> None:
     spec = EVERY["picture"]["noise"]
     drawn = results.picture(spec)
     assert drawn == results.picture(spec)
-    assert results.same(results.PAGES / "noise.svg", drawn)
+    assert results.same(PAGES / "noise.svg", drawn)
 
 
 def test_a_picture_by_another_matplotlib_is_not_compared(

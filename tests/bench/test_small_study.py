@@ -10,6 +10,7 @@ import study
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, write_treebank
 from robustparse.data.sample.treebank import sample_treebank
+from robustparse.files import file_digest
 
 STUDY = """
 task: dependency
@@ -34,9 +35,15 @@ systems:
   ud_biaffine: {title: clean training, steps: 24, attacks: [zheng2020_universal]}
   ud_biaffine_encoded:
     title: + encoding
-    configs: [experiment/ud_biaffine]
+    configs:
+      - experiment/ud_biaffine
+      - trainer:
+          callbacks+:
+            - class_path: robustparse.defenses.ASCC
+              init_args: {table: '{tables}/words.jsonl', steps: 1, most: 2}
     steps: 5
     encoding: words
+    tables: [words]
     attacks: [one_edit]
   ud_biaffine_copies:
     title: + copies made before
@@ -88,6 +95,9 @@ def test_a_study_is_trained_attacked_kept_and_reported(
     assert "the parser ud_biaffine/best.ckpt" in copies["origin"]
     assert clean["origin"].items() <= copies["origin"].items()
     assert encoded["counts"]["words"] == clean["counts"]["words"]
+    table = file_digest(home / "tables" / "words.jsonl")
+    finished = json.loads((home / "ud_biaffine_encoded" / "finished.json").read_text())
+    assert finished["training"]["tables"] == [table]
     assert sum(encoded["counts"]["clean"]) >= sum(encoded["counts"]["attacked"])
     assert encoded["attacked"]["las"] == encoded["certified"]["1"]["lower"]["las"]
     assert "the table tables/words.jsonl" in encoded["origin"]
