@@ -26,6 +26,34 @@ def test_defenses_and_their_options_are_left_out():
     assert without_defenses([*common, "--trainer.max_epochs=3"]) is None
 
 
+COPIES = "data: {init_args: {augmentation: {files: [copies.conllu]}}}\n"
+FGM_OF = "trainer: {callbacks+: [{class_path: robustparse.defenses.FGM}]}\n"
+CURVES = "{class_path: robustparse.defenses.RobustnessEvaluation, init_args: {attack: null}}"
+
+
+@pytest.mark.parametrize(
+    ("content", "left_out"),
+    [
+        (FGM_OF, True),
+        (FGM_OF + COPIES, True),
+        (COPIES, True),
+        ("trainer: {callbacks: [PGD]}", True),
+        (f"trainer: {{callbacks+: [{CURVES}]}}", False),
+        ("model: {init_args: {arc_dim: 9}}", False),
+        (f"trainer: {{callbacks+: [{{class_path: robustparse.defenses.FGM}}, {CURVES}]}}", None),
+        (FGM_OF + "model: {init_args: {arc_dim: 9}}", None),
+    ],
+)
+def test_a_defense_is_known_by_what_it_adds(tmp_path, content, left_out):
+    """None: no command, as the file cannot go as a whole, nor stay."""
+    own = tmp_path / "mine.yaml"
+    own.write_text(content)
+    common = ["fit", "--config", "experiment/mr_cnn"]
+    expected = {True: common, False: [*common, "--config", str(own)], None: None}[left_out]
+    typed = [*common, "--config", str(own), "--config", "defense/fgm"]
+    assert without_defenses(typed) == expected
+
+
 @pytest.mark.parametrize(
     ("adversaries", "steps"),
     [

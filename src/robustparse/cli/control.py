@@ -2,9 +2,10 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, isfinite
 from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
@@ -13,24 +14,70 @@ from robustparse.defenses.copying import CopyingAdversary
 from robustparse.defenses.gradient_adversary import GradientAdversary
 from robustparse.files import write_text
 from robustparse.options.arguments import each_option
+from robustparse.options.yaml_files import read_yaml
 from robustparse.reports.training import CONTROL
 
+_ADVERSARIES = (GradientAdversary, CopyingAdversary)
 _REPLACED = ("--trainer.max_steps", "--trainer.max_epochs", "--trainer.default_root_dir")
 
 
 def without_defenses(arguments: Sequence[str]) -> list[str] | None:
     """Return the arguments of a ``fit`` without its defenses; None if it has none.
 
-    Defenses are the configurations in a folder ``defense``. The options of copies go with them.
+    Defenses are the configurations that only add adversaries or copies, such as those in the folder
+    ``defense`` and edited copies of them. The options of copies go with them. There is no such
+    command, either, where an adversary stands among other settings of a file.
     """
     kept: list[str] = []
     defended = False
     for name, value, tokens in each_option(arguments):
-        if name in ("--config", "-c") and Path(value or "").parent.name == "defense":
-            defended = True
+        if name in ("--config", "-c") and value is not None:
+            adversaries, others = _parts(value)
+            if adversaries and others:
+                return None
+            defended |= adversaries
+            kept += [] if adversaries else tokens
         elif name not in (*_REPLACED, "--ckpt_path") and ".augmentation" not in name:
             kept += tokens
     return kept if defended else None
+
+
+def _parts(config: str) -> tuple[bool, bool]:
+    """Tell whether a configuration has adversaries or copies, and whether it has anything else."""
+    path = Path(config)
+    if path.parent.name == "defense":
+        return True, False
+    settings = read_yaml(path) if path.is_file() else None
+    if not isinstance(settings, dict):
+        return False, True
+    adversaries = others = False
+    for name, value in _settings(settings):
+        if name in ("trainer.callbacks", "trainer.callbacks+") and isinstance(value, list):
+            adds = [_is_adversary(callback) for callback in value]
+            adversaries |= any(adds)
+            others |= not all(adds)
+        elif ".augmentation" in name:
+            adversaries = True
+        else:
+            others = True
+    return adversaries, others
+
+
+def _settings(node: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted names and values of a configuration."""
+    for key, value in node.items():
+        if isinstance(value, dict):
+            yield from _settings(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def _is_adversary(callback: Any) -> bool:
+    named = callback.get("class_path") if isinstance(callback, dict) else callback
+    module, _, name = str(named).rpartition(".")
+    # The classes of a run have been imported when its configurations were checked.
+    found = getattr(sys.modules.get(module or "robustparse.defenses"), name, None)
+    return isinstance(found, type) and issubclass(found, _ADVERSARIES)
 
 
 class EqualComputeControl(Callback):
@@ -50,7 +97,7 @@ class EqualComputeControl(Callback):
             return
         cost = 1.0
         for callback in trainer.callbacks:  # type: ignore[attr-defined]
-            if isinstance(callback, GradientAdversary | CopyingAdversary):
+            if isinstance(callback, _ADVERSARIES):
                 cost += callback.cost - 1
         steps = trainer.estimated_stepping_batches
         limit = ""
