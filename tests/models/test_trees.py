@@ -8,8 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numba.core.registry import CPUDispatcher as Dispatcher
 from numpy.typing import NDArray
 
+from robustparse.models.dependency import eisner as compiled_eisner
+from robustparse.models.dependency import mst as compiled_mst
 from robustparse.models.dependency.trees import eisner, greedy, greedy_with_repair, is_tree, mst
 
 Heads = tuple[int, ...]
@@ -61,6 +64,21 @@ def random_scores(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.flo
     if kind == "root":  # greedy and unconstrained trees want many roots
         scores[:, 0] += 3
     return scores.astype(np.float32) if kind == "float32" else scores
+
+
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_interpreted_decoders_stay_within_their_arrays(monkeypatch, length) -> None:
+    """Compiled ones do not check: they would read and write beyond, and often be right by luck."""
+    distances = abs(np.subtract.outer(np.arange(length + 1), np.arange(length + 1)))
+    scores = -distances.astype(np.float64)  # neighbours form cycles, and these again
+    scores[:, 0] -= 100
+    lengths = np.array([length])
+    expected = [decode(scores[None], lengths).tolist() for decode in (mst, eisner)]
+    for module in (compiled_mst, compiled_eisner):
+        for name, function in vars(module).copy().items():
+            if isinstance(function, Dispatcher):
+                monkeypatch.setattr(module, name, function.py_func)
+    assert [decode(scores[None], lengths).tolist() for decode in (mst, eisner)] == expected
 
 
 KINDS = ["normal", "float32", "ties", "forbidden", "root"]
