@@ -80,6 +80,10 @@ class Context:
         other = self.rows.get(key({**row, **changed}))
         return None if other is row else other
 
+    def of_system(self, row: Row) -> list[Row]:
+        """Return the rows of a row's system."""
+        return [each for each in self.rows.values() if each["system"] == row["system"]]
+
     def paper(self, row: Row, name: str) -> Value:
         """Return a published value of the same system under the same attack."""
         return self.published.get(named(row), {}).get(name)
@@ -216,6 +220,11 @@ def _vetoed(row: Row) -> Value:
     return judged and f"{judged['percent']:.0f}"
 
 
+def _defenses(row: Row) -> str | None:
+    named = [f"`{name}`" for name in row["configs"] if name.startswith("defense/")]
+    return ", ".join(named) or None
+
+
 def _copulas(row: Row) -> str:
     every = row["copulas"]["all"]
     return f"{100 * every['copulas'] / every['changed']:.0f}"
@@ -248,6 +257,7 @@ COLUMNS: dict[str, Callable[..., Value]] = {
     "candidates": _left,
     "vetoed": _vetoed,
     "copulas": _copulas,
+    "defenses": _defenses,
     "steps": lambda row: row["steps"],
     "score": score,
     "tests": lambda row: ", ".join(f"{value:.1f}" for value in row["test"]),
@@ -271,8 +281,9 @@ def _value(expression: str, row: Row, context: Context) -> Value:
 
     It is the name of one of `COLUMNS` and its arguments; one of `COMPARISONS` and the base that the
     row is compared with; ``title`` or ``attack``; ``paper`` and the name of a published value;
-    ``printed`` and the head of a column of the printed table; or ``under``, an attack, and an
-    expression for the row of the same system under that attack.
+    ``printed`` and the head of a column of the printed table; ``under``, an attack, and an
+    expression for the row of the same system under that attack; or ``worst``, the score where each
+    sentence counts as under the attack, of all on the system, that costs it most.
     """
     name, *arguments = expression.split(" ")
     rest = " ".join(arguments)
@@ -284,8 +295,12 @@ def _value(expression: str, row: Row, context: Context) -> Value:
         return context.paper(row, rest)
     if name == "under":
         attack, expression = rest.split(" ", 1)
-        other = context.rows.get(key({**row, "attack": attack}))
-        return None if other is None else _value(expression, other, context)
+        others = [each for each in context.of_system(row) if each["attack"] == attack]
+        return _value(expression, others[0], context) if others else None
+    if name == "worst":
+        columns = zip(*(counts(each).attacked for each in context.of_system(row)), strict=True)
+        worst = {**row["counts"], "attacked": [*map(min, columns)]}
+        return left({**row, "counts": worst})
     if name == "printed":
         return row.get("printed", {}).get(rest)
     if name in COMPARISONS:

@@ -122,6 +122,14 @@ def test_a_column_may_show_the_row_under_another_attack() -> None:
     assert value("under c lost", rows[0], context) is None
 
 
+def test_the_worst_attack_is_chosen_for_each_sentence() -> None:
+    rows = [row(9, 5), {**row(9, 6), "attack": "b"}, row(9, 1, "other")]
+    rows[1]["counts"]["attacked"] = [8, 2, 5]
+    context = Context({key(one): one for one in rows}, {}, {}, {})
+    assert value("worst", rows[0], context).estimate == pytest.approx(40)
+    assert value("worst", rows[2], context) == exact(10)
+
+
 def test_a_success_with_too_many_changes_is_none_within_a_share() -> None:
     one = row(9, 5)
     one["counts"]["changed"] = [0.1, 0.2, 0.3]
