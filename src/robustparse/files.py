@@ -41,6 +41,7 @@ _PACKED = {
     b"]\0\0": "LZMA",
     b"\x04\x22\x4d\x18": "LZ4",
 }
+_ENDLESS = {Path("/dev") / name for name in ("zero", "full", "random", "urandom")}
 _TAR = (257, b"ustar")  # offset and content of the mark of an archive
 PACKED = 262  # number of first bytes that `is_packed` needs
 _DAMAGED = (
@@ -81,8 +82,11 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     for file in [path / "best.ckpt", path / "last.ckpt"] if is_folder else [path]:
         if os.path.isfile(file):  # noqa: PTH113
             return file
+        if os.path.lexists(file):  # the folder's other checkpoint is not meant
+            found = "a link to a missing file" if Path(file).is_symlink() else "not a regular file"
+            raise InputError(found, path=file, key=key, expected="a checkpoint")
     folder = path if is_folder else path.parent
-    others = ", ".join(sorted(other.name for other in folder.glob("*.ckpt")))
+    others = ", ".join(sorted(other.name for other in folder.glob("*.ckpt") if other.is_file()))
     remedy = f"{folder} has {others}" if others else None
     raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
 
@@ -94,6 +98,8 @@ def read_bytes(path: Path) -> bytes:
         InputError: it is missing or unreadable, or see `unpacked`.
     """
     try:
+        if path.resolve() in _ENDLESS:
+            raise InputError("a device that never ends", path=path, expected="a file")
         content = path.read_bytes()
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None

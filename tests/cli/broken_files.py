@@ -61,11 +61,16 @@ def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
         "arguments": {"model": specification_of("robustparse.models.BiaffineParser")},
         "vocabulary": {"vocabulary": {"words": []}},
         "numbers": {"vocabulary": dict.fromkeys(content["robustparse"]["vocabulary"], 5)},
+        "repeated": {"vocabulary": {**content["robustparse"]["vocabulary"], "labels": ["a", "a"]}},
         "small": {"vocabulary": {**content["robustparse"]["vocabulary"], "labels": ["root"]}},
     }.items():
         described = {**content["robustparse"], **change}
         torch.save({**content, "robustparse": described}, folder / f"{name}.ckpt")
     (folder / "folder.ckpt").mkdir()
+    (folder / "link.ckpt").symlink_to("gone.ckpt")
+    (folder / "run.ckpt").mkdir()
+    (folder / "run.ckpt" / "best.ckpt").symlink_to("gone.ckpt")
+    (folder / "run.ckpt" / "last.ckpt").write_bytes(good.read_bytes())
     return {
         **dict.fromkeys(("noise", "cut", "empty", "evil", "evil2"), "not a readable checkpoint"),
         "foreign": "not one that robustparse wrote",
@@ -76,7 +81,10 @@ def broken_checkpoints(folder: Path, good: Path) -> dict[str, str]:
         "arguments": "no_such_argument",
         "vocabulary": "vocabulary: holds",
         "numbers": "vocabulary: words: not a list of texts",
+        "repeated": "vocabulary: labels: 'a' appears twice",
         "small": "its weights do not fit",
+        "link": "a link to a missing file",
+        "run": "best.ckpt: a link to a missing file",
         "folder": "no such checkpoint",
         "missing": "no such checkpoint",
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import mistake
+from command_runs import attack_arguments, mistake
 
 import robustparse as rp
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -167,3 +167,20 @@ def test_other_settings_in_the_same_folder_are_refused(trees, tmp_path, capsys):
     ]
     for changed in others:
         assert str(tmp_path / "out") in mistake(capsys, "certify", *trees, *changed, *out)
+
+
+def test_a_folder_holds_an_attack_or_certificates(trees, made, tmp_path, capsys):
+    attack = attack_arguments(made, tmp_path / "attacked", "--limit", 2, "--device", "cpu")
+    certify = ["certify", *trees, "--out", str(tmp_path / "certified")]
+    main(attack)
+    main(certify)
+    capsys.readouterr()
+    summaries = [tmp_path / folder / "summary.json" for folder in ("attacked", "certified")]
+    before = [path.read_bytes() for path in summaries]
+    for arguments, folder, lines in (
+        (certify, "attacked", "examples.jsonl"),
+        (attack, "certified", "certificates.jsonl"),
+    ):
+        error = mistake(capsys, *arguments, "--out", tmp_path / folder)
+        assert f"{folder}: holds {lines} of another run; choose another --out" in error
+    assert [path.read_bytes() for path in summaries] == before

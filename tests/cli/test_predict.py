@@ -259,3 +259,16 @@ def test_what_fails_is_named(made, tmp_path, monkeypatch, capsys):
     found = mistake(capsys, *arguments)
     assert "piece.txt: cannot be written (No space left on device)" in found
     assert not out.exists()
+
+
+def test_answers_never_replace_what_is_read(made, tmp_path, capsys):
+    model = tmp_path / "run" / "last.ckpt"
+    model.parent.mkdir()
+    model.write_bytes((made / "tiny.ckpt").read_bytes())
+    data = tmp_path / "test.conllu"
+    data.write_bytes((made / "test.conllu").read_bytes())
+    before = model.read_bytes(), data.read_bytes()
+    for checkpoint, out in ((model, model), (model.parent, model), (model, data)):
+        options = ["--checkpoint", checkpoint, "--data", data, "--out", out]
+        assert f"{out}: --out: is also an input" in mistake(capsys, "predict", *options)
+    assert (model.read_bytes(), data.read_bytes()) == before

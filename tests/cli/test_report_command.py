@@ -227,3 +227,13 @@ def test_what_is_right_under_all_attacks_on_one_system(folders, tmp_path, capsys
     assert (tmp_path / "same.html").read_text() == text
     main(["report", "--compare", *map(str, copies[1:]), "--out", str(page)])
     assert "worst of attacks" not in capsys.readouterr().out
+
+
+def test_a_page_replaces_no_file_of_a_run(folders, tmp_path, capsys):
+    weak = shutil.copytree(folders[0], tmp_path / "weak")
+    records = (weak / "examples.jsonl").read_bytes()
+    error = mistake(capsys, "report", weak, "--out", weak / "examples.jsonl")
+    assert "examples.jsonl: out: is also an input" in error
+    assert (weak / "examples.jsonl").read_bytes() == records
+    for _ in range(2):  # a page may replace an earlier page
+        main(["report", str(weak), "--out", str(weak / "page.html")])

@@ -8,6 +8,7 @@ our loaders split the data themselves.
 import os
 import sys
 from contextlib import ExitStack
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from robustparse.errors import InputError
 from robustparse.files import locked, make_folder
 from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
-from robustparse.options.arguments import Arguments, check_objects
+from robustparse.options.arguments import Arguments, check_nulls, check_objects
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.tracking.earlier_runs import SetAside, check_unused, files_of_run, restore
 from robustparse.tracking.last_checkpoint import FILE as LAST
@@ -40,6 +41,7 @@ RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK"
 
 # Strategies that copy the objects of a run into other processes; the copies would be incomplete.
 _PROCESS_STARTS = ("spawn", "fork", "notebook")
+_SEEDS = 1 << 32  # number of different seeds of Lightning
 
 
 class Cli(LightningCLI):
@@ -76,7 +78,12 @@ class Cli(LightningCLI):
             options = [*self._subcommand_parsers[args[0]].get_defaults().keys()]
             message = str(error).replace(f"{args[0]}.", "")
             raise parsing_error(message, args, options) from None
-        check_objects(self.config[args[0]], args)
+        config = self.config[args[0]]
+        if type(seed := config.seed_everything) is int and not 0 <= seed < _SEEDS:
+            raise InputError(f"must be >= 0 and below 2**32, got {seed}", key="seed_everything")
+        check_objects(config, args)
+        if isinstance(config.trainer, Namespace):
+            check_nulls(pl.Trainer, config.trainer.as_dict(), "trainer", args)
 
     def _parse_ckpt_path(self) -> None:
         """Do nothing: our checkpoints hold no settings that replace the command line's."""
@@ -210,7 +217,7 @@ def _check(config: Any) -> None:
     """Check the Trainer's settings.
 
     Raises:
-        InputError: a zero would crash Lightning, a strategy copies the run's objects, or there is a
+        InputError: a number is out of its range, a strategy copies the run's objects, or there is a
             scheduler without an optimizer, which Lightning would ignore silently.
     """
     if not isinstance(config.trainer, Namespace):
@@ -223,6 +230,9 @@ def _check(config: Any) -> None:
                 key=f"trainer.{name}",
                 remedy="without validation: trainer.limit_val_batches 0" if "val" in name else None,
             )
+    clipped = config.trainer.gradient_clip_val
+    if clipped is not None and isnan(clipped):  # every weight would become NaN
+        raise InputError("must be a number, got nan", key="trainer.gradient_clip_val")
     if any(start in str(config.trainer.strategy) for start in _PROCESS_STARTS):
         raise InputError(
             f"got {config.trainer.strategy}",

@@ -66,10 +66,12 @@ def predict(
     max_length, columns = reading.max_length, reading.columns
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
-    victim = model.checkpoints(model.checkpoint).open(model.device)
+    models = model.checkpoints(model.checkpoint)
+    victim = models.open(model.device)
     name = "standard input" if data == STANDARD else data
     ending = (format or _ending_of(data)).lstrip(".").lower() or RAW
     _check_formats(victim, data, ending, format, out)
+    _check_output(out, [data, *models.names])
     warned: set[str] = set()
     count = 0
 
@@ -99,18 +101,26 @@ def predict(
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 
 
+def _check_output(out: str, inputs: Iterable[str]) -> None:
+    """Check that the answers are not written over what is read.
+
+    Raises:
+        InputError: the output is one of the inputs.
+    """
+    if out != STANDARD:
+        check_no_input(Path(out), (each for each in inputs if each != STANDARD), key="--out")
+
+
 def _check_formats(
     victim: ModelVictim, data: str, ending: str, format: str | None, out: str
 ) -> None:
-    """Check ``--format`` and that the data are not written over; warn of a misleading name.
+    """Check ``--format``; warn of a misleading name.
 
     A name misleads if it is that of another format of tables.
 
     Raises:
-        InputError: the model's task has no such format, or the output is the data file.
+        InputError: the model's task has no such format.
     """
-    if STANDARD not in (data, out):
-        check_no_input(Path(out), [data], key="--out")
     files = victim.task.files
     if format is not None and ending != RAW and f".{ending}" not in files.endings:
         expected = f"{RAW} or one of {', '.join(each.lstrip('.') for each in files.endings)}"

@@ -12,6 +12,7 @@ from robustparse.grammars.sketches import sketch_of
 from robustparse.types import DependencyTree, Example, LogicalForm
 
 TAGGED_FROM = 2  # occurrences of a word in ``Vocabulary.tagged``
+_OF_TAGGED = {"tags", "universal", "analyses"}  # lists with an item for each of ``tagged``
 T = TypeVar("T", bound=str | tuple[str, ...])
 Analysis = tuple[str, str]
 """A universal tag, `_` without one, and morphological features."""
@@ -115,12 +116,16 @@ class Vocabulary:
         """Return the inverse of ``to_lists``.
 
         Raises:
-            InputError: a list is missing or unknown.
+            InputError: a list is missing or unknown, or holds a text twice.
         """
         fields = set(cls._listed())
         if set(lists) != fields:
             expected = ", ".join(sorted(fields))
             raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
+        for name in fields - _OF_TAGGED:
+            if repeated := [text for text, count in Counter(lists[name]).items() if count > 1]:
+                found = f"{name}: {repeated[0]!r} appears twice"
+                raise InputError(found, key="vocabulary", expected="distinct texts")
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
 
     @classmethod

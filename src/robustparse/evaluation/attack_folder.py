@@ -141,7 +141,7 @@ class AttackFolder:
         path = self.folder / EXAMPLES
         stored = all_records(self.folder)
         first = next(stored, None)
-        claim(self.folder, self.run, RunRecord, EXAMPLES if first else None)
+        claim(self.folder, self.run, RunRecord, EXAMPLES, begun=first is not None)
         end, of_processes = 0, []
         for record, file, line, begin, record_end in chain([first] if first else [], stored):
             with as_written(file, "attack", line=line):

@@ -129,7 +129,7 @@ def _add_earlier(
     path, task = folder / CERTIFICATES, scores.task
     by_id = {example.id: example for example in examples}
     stored = [*stored_records(path, CertificateRecord)]
-    claim(folder, run, CertificateRun, CERTIFICATES if stored else None)
+    claim(folder, run, CertificateRun, CERTIFICATES, begun=bool(stored))
     for record, _, line, _, _ in stored:
         with as_written(path, "certify", line=line):
             if record["id"] not in by_id:

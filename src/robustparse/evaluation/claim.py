@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
-from robustparse.evaluation.records import RUN, SUMMARY, read_record
+from robustparse.evaluation.certificate_records import CERTIFICATES
+from robustparse.evaluation.records import EXAMPLES, RUN, SUMMARY, read_record
 from robustparse.files import write_text
 
 _OTHER = "choose another --out or delete the folder"
+_LINES = (EXAMPLES, CERTIFICATES)  # the files that runs write line by line, one in each folder
 
 
-def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str | None) -> None:
+def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, begun: bool) -> None:
     """Write ``run.json``, or check that the lines in the folder belong to this run.
 
     A run may continue one with a lower limit, whose sentences are its first ones.
@@ -23,13 +25,17 @@ def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str | No
         folder: the output folder.
         run: what distinguishes this run from others.
         kind: the type of the record in ``run.json``.
-        lines: the name of the file that an earlier run has begun; None without an earlier run.
+        lines: the name of the file that the run writes line by line.
+        begun: whether an earlier run has begun it.
 
     Raises:
-        InputError: the lines belong to another run.
+        InputError: the lines belong to another run, or the folder to a run of another kind.
     """
     path, text = folder / RUN, json.dumps(run, indent=2) + "\n"
-    if lines is None:
+    for other in _LINES:
+        if other != lines and (folder / other).exists():
+            raise InputError(f"holds {other} of another run", path=folder, remedy=_OTHER)
+    if not begun:
         write_text(path, text)
         return
     if not path.exists():

@@ -7,7 +7,7 @@ jsonargparse can import these classes only.
 
 import json
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ from robustparse import trust
 from robustparse.errors import InputError, located
 from robustparse.files import checkpoint_file, read_text
 from robustparse.options.installed import CONFIGS, names_in
+from robustparse.options.nulls import misplaced_nulls
 from robustparse.options.yaml_files import NotYAMLError, parse_yaml, read_yaml
 
 Position = tuple[Path, int]
@@ -34,6 +35,7 @@ _NO_FILES = ("sample", "-", "best", "last", "null")  # other values of options t
 _YAML = (".yaml", ".yml")
 # jsonargparse passes its content on unchecked: it could replace a program's `command`.
 _UNTYPED = "dict_kwargs"
+_OBJECT = ("class_path", "init_args", _UNTYPED)  # the keys of an object
 _NO_UNTYPED = "arguments without a declared type are not accepted; leave it out"
 _TEXT, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
 _load = get_loader("yaml")
@@ -92,9 +94,14 @@ def checked(
         several: options that take several values, besides those that do so in every command.
 
     Raises:
-        InputError: a file is missing or not YAML, a class may not be named, or an option of
-            ``mappings`` has another value.
+        InputError: a value is empty, a file is missing or not YAML, a class may not be named, or
+            an option of ``mappings`` has another value.
     """
+    for name, value, _ in each_option(arguments):
+        if value is not None and not value.strip():  # as of a shell's variable that is not set
+            remedy = "give one, or leave the option out" if name else None
+            found = f"got {value!r}"
+            raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
     tokens = _with_values(_with_paths(_without_trust(arguments)))
     tokens = _with_lists(tokens, (*_SEVERAL, *several))
     result = Arguments(tokens)
@@ -142,7 +149,10 @@ def _listed(value: str) -> list[str]:
 def check_objects(
     options: Namespace, arguments: Arguments | None = None, path: Path | None = None
 ) -> None:
-    """Check that no object that the options describe runs a program without permission.
+    """Check what jsonargparse accepts in the objects that the options describe.
+
+    No object may run a program without permission, and no setting may be null unless its type says
+    so.
 
     Args:
         options: the parsed options.
@@ -150,13 +160,47 @@ def check_objects(
         path: the file that all options come from.
 
     Raises:
-        InputError: see `trust.check_arguments`; the error names the file and the line if known.
+        InputError: see `trust.check_arguments` and `check_nulls`; the error names the file and the
+            line if known.
     """
     classes = {} if arguments is None else arguments.classes
     for class_path, init_args, key in _each_object(options.as_dict(), ""):
         file, line = classes.get(class_path.rpartition(".")[2], (path, None))
+        made = trust.allowed_class(class_path)
         with located(file, line):
-            trust.check_arguments(trust.allowed_class(class_path), init_args, key=key)
+            trust.check_arguments(made, init_args, key=key)
+        check_nulls(made, init_args, key, arguments, path)
+
+
+def check_nulls(
+    made: Callable[..., Any],
+    values: Mapping[str, Any],
+    key: str,
+    arguments: Arguments | None = None,
+    path: Path | None = None,
+) -> None:
+    """Check that no setting is null although its type has no null.
+
+    Args:
+        made: the class or function that takes the settings.
+        values: the settings.
+        key: of the settings as a whole; may be empty.
+        arguments: the arguments that the settings were parsed from.
+        path: the file that all settings come from, without ``arguments``.
+
+    Raises:
+        InputError: names the first such setting.
+    """
+    for each in misplaced_nulls(made, values, key):
+        file, line = (path, None) if arguments is None else arguments.position(each)
+        raise InputError(
+            "got null",
+            path=file,
+            line=line,
+            key=plain_key(each),
+            expected="a value",
+            remedy="leave it out for its default",
+        )
 
 
 def _each_object(value: Any, key: str) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -236,18 +280,14 @@ class _Reader:
         position = None if path is None else (path, node.start_mark.line + 1)
         if position is not None and not key.endswith(".init_args"):
             self.arguments.keys.setdefault(plain_key(key), []).append(position)
+        self._check_object(node, path, key)
         if isinstance(node, yaml.SequenceNode):
-            if key.endswith(".init_args"):
-                self._check_mapping(node, path, key)
             for index, item in enumerate(node.value):
                 self._node(item, path, f"{key}[{index}]")
         elif isinstance(node, yaml.MappingNode):
             for name, item in node.value:
                 inner = f"{key}.{name.value}" if key else str(name.value)
                 last = inner.rpartition(".")[2]
-                if last == _UNTYPED:
-                    line = None if path is None else name.start_mark.line + 1
-                    raise InputError(_NO_UNTYPED, path=path, line=line, key=inner)
                 if last == "class_path" and isinstance(item, yaml.ScalarNode):
                     named = None if path is None else (path, item.start_mark.line + 1)
                     self._class(item.value, named, inner)
@@ -255,6 +295,21 @@ class _Reader:
                     self._node(item, path, inner)
         elif isinstance(node, yaml.ScalarNode):
             self._text(node.value, position, key)
+
+    def _check_object(self, node: yaml.Node, path: Path | None, key: str) -> None:
+        """Check the kind of a value named ``init_args``, and the keys next to ``class_path``."""
+        if key.endswith(".init_args"):
+            self._check_mapping(node, path, key)
+        names = [name for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+        is_object = any(name.value == _OBJECT[0] for name in names)
+        for name in names:
+            inner = f"{key}.{name.value}" if key else str(name.value)
+            line = None if path is None else name.start_mark.line + 1
+            if inner.rpartition(".")[2] == _UNTYPED:
+                raise InputError(_NO_UNTYPED, path=path, line=line, key=inner)
+            if is_object and name.value not in _OBJECT:
+                found, remedy = "stands next to class_path", "write it below init_args"
+                raise InputError(found, path=path, line=line, key=inner, remedy=remedy)
 
     def _class(self, name: str, position: Position | None, key: str) -> None:
         path, line = position or (None, None)

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse import trust
-from robustparse.options.arguments import Arguments, check_objects
+from robustparse.options.arguments import Arguments, check_nulls, check_objects
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.recipe import Recipe, check_recipe
 
@@ -44,6 +44,11 @@ def run_command(
         known = {*vars(parser.get_defaults())} - {*positional}
         raise parsing_error(str(error), arguments, known) from None
     check_objects(options, arguments)
+    groups, given = _groups(function), options.as_dict()
+    for kind in groups.values():
+        check_nulls(kind, given, "", arguments)
+    others = {each: value for each, value in given.items() if each not in groups}
+    check_nulls(function, others, "", arguments)
     try:
         values: dict[str, Any] = parser.instantiate(options).as_dict()
     except Exception as error:
@@ -54,7 +59,7 @@ def run_command(
         values["attack"].recipe = Recipe.parsed(parser, options)
     if values.get("victim") is not None:
         values["victim"].made_from = json.loads(parser.dump(options, format="json"))["victim"]
-    for each, kind in _groups(function).items():
+    for each, kind in groups.items():
         values[each] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
     function(**{each: values[each] for each in signature(function).parameters})
 

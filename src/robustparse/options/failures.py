@@ -51,6 +51,8 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     if classes and file is not None and line is None:
         file, line = arguments.classes.get(classes[-1].rpartition(".")[2], (file, None))
     if denied := _DENIED.search(message):
+        if denied[1].endswith((".yaml", ".yml")):
+            return InputError(f"{denied[1]}: no such file", path=file, line=line, key=key)
         try:
             trust.check_class(denied[1], path=file, line=line, key=key)
         except InputError as error:
@@ -97,7 +99,9 @@ def _shown(message: str) -> str:
         and text not in classes[:-1]
     ]
     text = "; ".join(dict.fromkeys(shown)).replace(":; ", ": ")
-    return text or "the value, or a part of it, is not of a type that the setting takes"
+    if not text or text.endswith(":"):
+        text += " the value, or a part of it, is not of a type that the setting takes"
+    return text.strip()
 
 
 def _arguments_of(class_path: str) -> list[str]:
@@ -137,7 +141,7 @@ def mistake_in(error: BaseException) -> InputError | None:
             )
     last = modules[-1] if modules else ""
     if last.startswith("jsonargparse.") and isinstance(error, ValueError):
-        return InputError(reason(error, _LONGEST_REASON))
+        return InputError(_shown(str(error)))
     made = _made(frames, modules)
     if made is not None:
         foreign = made.__module__.startswith(tuple(_SETTINGS))

@@ -23,7 +23,7 @@ from robustparse.evaluation.comparison import Difference, is_evaluated
 from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
-from robustparse.files import read_text, write_text
+from robustparse.files import check_no_input, read_text, write_text
 from robustparse.metrics import score_label
 from robustparse.reports.attack_tables import compared, details, recipes
 from robustparse.reports.attacked_systems import (
@@ -69,6 +69,7 @@ from robustparse.reports.worst_of_attacks import worst_sections
 from robustparse.tasks.certificate_drawing import at_edits, most_edits
 from robustparse.tasks.task import Task
 
+_PAGE = ".html"  # the only files of folders that a page may replace
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
@@ -241,8 +242,10 @@ def build_report(
         The contents of the page.
 
     Raises:
-        InputError: see `read_contents`; or `out` cannot be written.
+        InputError: see `read_contents`; or `out` cannot be written, or is a file of a folder.
     """
+    files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
+    check_no_input(out, [str(file) for file in files if file.suffix != _PAGE])
     contents = read_contents(folders, names, differences, worst)
     write_text(out, render_report(contents))
     return contents
