@@ -5,6 +5,7 @@ score of a text is 1 - F_y, success is a score above 0.5. A state is written as 
 the word itself, 1 and 2 its candidates, U unknown, D deleted.
 """
 
+import numpy as np
 import pytest
 from search_fakes import TableClassifier, Trace, trace
 
@@ -18,7 +19,7 @@ from robustparse.attacks.search.rankings import (
     UnknownWord,
     WeightedSaliency,
 )
-from robustparse.attacks.search.requests import Search
+from robustparse.attacks.search.requests import Propose, Search
 from robustparse.errors import InputError
 from robustparse.randomness import stream
 
@@ -260,3 +261,24 @@ def test_ties_break_by_position_and_candidate() -> None:
 def test_bad_settings(make, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+class Returning(Search):
+    """A search that asks for nothing but candidates."""
+
+    def __init__(self, outcome: object) -> None:
+        self.outcome = outcome
+
+    def run(self, problem, clean, rng):
+        yield Propose(np.arange(3))
+        return self.outcome
+
+
+@pytest.mark.parametrize(
+    "outcome", [None, "b q r", [0, 0], [-1, 0, 0], [3, 0, 0], [0, 0, 1], [0.0, 0.0, 0.0]]
+)
+def test_what_a_search_returns_must_be_a_state(outcome: object) -> None:
+    assert attacked(Returning([2, 1, 0])).words == "b c r"
+    with pytest.raises(InputError) as error:
+        attacked(Returning(outcome))
+    assert error.value.key == "Traced.run"

@@ -142,8 +142,8 @@ def test_exchanging_the_systems_flips_the_interval() -> None:
 @pytest.mark.parametrize(
     ("correct", "words", "complaint"),
     [
-        ([[1, 2]], [1, 2, 3], "shape"),
-        ([[]], [], "shape"),
+        ([[1, 2]], [1, 2, 3], "must have shape"),
+        ([[]], [], "must have shape"),
         ([[3, 1]], [2, 2], r"0\.\.counted"),
         ([[-1, 1]], [2, 2], r"0\.\.counted"),
         ([[0, 0]], [0, 0], "counted"),
@@ -170,9 +170,6 @@ def test_permutations_are_all_exchanges_of_two_systems() -> None:
     assert paired_permutation([1, 2], [1, 2], seed=0) == 1.0
     assert paired_permutation([0] * 50, [1] * 50, seed=0, draws=99) == 0.01
     assert paired_permutation([0] * 50, [1] * 50, seed=0, draws=1) == 0.5
-    for second, draws in (([1, 2], 0), ([1], 9)):
-        with pytest.raises(ValueError, match="draws"):
-            paired_permutation([1, 2], second, seed=0, draws=draws)
     for bad in (([1], [1, 2], 9), ([1], [1], 0)):
         with pytest.raises(ValueError, match="sentences"):
             paired_permutation(bad[0], bad[1], seed=0, draws=bad[2])
