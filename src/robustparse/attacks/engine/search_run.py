@@ -14,7 +14,7 @@ from robustparse.attacks.engine.admissible_states import AdmissibleStates
 from robustparse.attacks.engine.candidate_counts import CandidateCounts
 from robustparse.attacks.engine.need import Need
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
-from robustparse.attacks.engine.queries import NOTHING, QueryCounter
+from robustparse.attacks.engine.query_counter import NOTHING, QueryCounter
 from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import (

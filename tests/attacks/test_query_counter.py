@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robustparse.attacks.engine.queries import QueryCounter
+from robustparse.attacks.engine.query_counter import QueryCounter
 from robustparse.attacks.goals.goal import Verdict
 
 WORDS = 3
