@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -26,6 +27,7 @@ def misplaced_nulls(made: Callable[..., Any], values: Mapping[str, Any], key: st
                     yield from misplaced_nulls(each, value, inner)
 
 
+@cache
 def _parameters(made: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return type and default of each parameter; a class also takes those of its bases."""
     found: dict[str, tuple[Any, Any]] = {}

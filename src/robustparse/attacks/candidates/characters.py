@@ -110,8 +110,9 @@ class CharacterEdits(CandidateGenerator):
             word for kind in self.edits for word in _EDITS[kind](characters, alphabet)
         )
         made.pop(slot.word, None)
-        kept = blanks(slot.word)
-        words = [word for word in made if blanks(word) == kept]
+        words = list(made)
+        if kept := blanks(slot.word):
+            words = [word for word in words if blanks(word) == kept]
         if self.sample is None:
             return words
         order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
