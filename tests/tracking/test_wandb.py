@@ -204,6 +204,8 @@ def test_wandb_itself_logs_offline(tmp_path: Path) -> None:
     kept = "WANDB_X_SERVICE_WAIT"
     inherited = {k: v for k, v in os.environ.items() if k == kept or not k.startswith("WANDB_")}
     nowhere = {"WANDB_BASE_URL": "http://127.0.0.1:9", "HOME": str(tmp_path), "NETRC": "/dev/null"}
+    # Otherwise it asks again for 15 seconds.
+    nowhere |= {f"WANDB_X_GRAPHQL_RETRY_{n}": "1" for n in ("MAX", "WAIT_MAX_SECONDS")}
     done = subprocess.run(
         [sys.executable, "-c", REAL, str(tmp_path)],
         capture_output=True,
