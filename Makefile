@@ -22,8 +22,9 @@ UV := build/uv/bin
 quickstart: $(STAMP)
 	$(BIN)/robustparse quickstart $(QUICKSTART)
 
+# Three workers for two cores: some tests wait for processes that they start.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check --no-cache .
@@ -40,7 +41,7 @@ setup: $(STAMP)
 
 # Old versions use what newer ones of their own dependencies have deprecated.
 lowest: .venv-lowest/set-up
-	$(LOWEST_BIN)/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning $(TESTS)
+	$(LOWEST_BIN)/python -m pytest -n 3 --dist loadfile -W ignore::DeprecationWarning $(TESTS)
 
 audit: $(LOWEST)
 	$(UV)/python bench/audit.py constraints.txt $(LOWEST)
