@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from transformers import BertConfig, BertModel, BertTokenizer, CanineConfig, CanineModel
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+    BertTokenizer,
+    CanineConfig,
+    CanineModel,
+)
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -37,6 +44,24 @@ def save_bert(
         torch.manual_seed(0)
         BertModel(config).to(dtype).save_pretrained(folder)
     BertTokenizer(vocab={piece: id_ for id_, piece in enumerate(pieces)}).save_pretrained(folder)
+    return folder
+
+
+def save_classifier(
+    folder: Path, labels: Sequence[str] = ("negative", "neutral", "positive")
+) -> Path:
+    """A random BERT with a label for each text; it reads 24 pieces at most."""
+    config = BertConfig(
+        **{"vocab_size": len(PIECES), "hidden_size": 16, "num_hidden_layers": 2},
+        **{"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 24},
+        initializer_range=0.5,
+        id2label=dict(enumerate(labels)),
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertForSequenceClassification(config).save_pretrained(folder)
+    vocabulary = {piece: row for row, piece in enumerate(PIECES)}
+    BertTokenizer(vocab=vocabulary, model_max_length=24).save_pretrained(folder)
     return folder
 
 

@@ -15,6 +15,7 @@ from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.records import read_records
 from sample_runs import sentences, write_sample
+from tiny_models import save_classifier
 
 MODULE = "somebody_elses"
 CODE = '''
@@ -152,3 +153,33 @@ def test_an_answer_too_few(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     whole = arguments(made, "attack", "--out", "out", "--victim.skip", 1)
     error = mistake(capsys, *whole, "--data", "one.conllu")
     assert "Parser returned 0 answers for 1 texts; expected one answer per text" in error
+
+
+def test_a_hugging_face_model_has_a_short_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_classifier(tmp_path / "model", labels=["cat", "dog"])
+    Path("test.tsv").write_text("the cats saw the dog\tcat\nthe dog saw\tdog\nthe cat\tcat\n")
+    data = ["--data", "test.tsv", "--device", "cpu"]
+    Path("words.json").write_text(json.dumps({"cat": ["dog"], "cats": ["dog"], "dog": ["cat"]}))
+    recipe = ["--attack", "pwws", "--attack.candidates", "Lexicon"]
+    recipe += ["--attack.candidates.table", "words.json", "--attack.constraints", "[]"]
+    lines = []
+    for out, victim in (
+        ("short", ["hf:model"]),
+        ("full", ["robustparse.victims.HuggingFaceClassifier", "--victim.model", "model"]),
+    ):
+        main(["attack", "--victim", *victim, *recipe, *data, "--out", out])
+        assert "model" in table(capsys.readouterr().out)
+        lines.append(list(read_records(Path(out, "examples.jsonl"))))
+    assert lines[0] == lines[1]
+    main(["evaluate", "--victim", "hf:model", *data, "--out", "scores"])
+    answers = Path("scores/predictions.tsv").read_text()
+    main(["predict", "--victim", "hf:model", *data, "--out", "predicted.tsv"])
+    assert Path("predicted.tsv").read_text() == answers
+    main(["transfer", "short", "--victim", "hf:model", "--out", "transferred"])
+    (rates,) = json.loads(Path("transferred/transfer.json").read_text())["rates"].values()
+    own = 100 * sum(line["success"] and not line["skipped"] for line in lines[0]) / 3
+    assert rates[0][0]["rate"]["estimate"] == pytest.approx(own)
+    error = mistake(capsys, "transfer", "short")
+    assert "--checkpoint" in error

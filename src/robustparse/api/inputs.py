@@ -49,7 +49,10 @@ def system_name(paths: Sequence[str]) -> str:
     """Return the name of a system in tables: the checkpoints' file names or the runs' folders."""
     files = map(Path, paths)
     return " + ".join(
-        file.resolve().parent.name if file.stem in ("best", "last") else file.stem for file in files
+        file.resolve().parent.name
+        if file.stem in ("best", "last")
+        else file.name.removesuffix(".ckpt")
+        for file in files
     )
 
 

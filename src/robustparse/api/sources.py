@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -80,7 +81,10 @@ class NamedVictim:
 
     @property
     def names(self) -> list[str]:
-        """The bare name of the class."""
+        """The name of the model among the arguments, or the bare name of the class."""
+        model = self.description.get("init_args", {}).get("model")
+        if isinstance(model, str):
+            return [Path(model).name]
         return [str(self.description["class_path"]).rpartition(".")[2]]
 
     @property
@@ -96,9 +100,11 @@ class NamedVictim:
         """Make the victim."""
         victim: BlackBox = made(BlackBox, self.description)
         if not hasattr(victim, "task"):
-            problem = f"{self.names[0]} does not call the constructor of BlackBox"
+            problem = f"{type(victim).__name__} does not call the constructor of BlackBox"
             remedy = "call super().__init__(...) in its constructor"
             raise InputError(problem, key="victim", remedy=remedy)
+        if device != "auto":
+            victim.device = device
         return victim
 
 

@@ -36,7 +36,7 @@ OWN = {
     "encode": "make a robust encoding, with which a model reads words of one cluster alike",
     "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
     "transfer": "give the sentences of attacks to other models, and count whom they fool",
-    "predict": "write a checkpoint's answers on a file or standard input",
+    "predict": "write the answers of a checkpoint, or a --victim, on a file or standard input",
     "measure": "measure fluency and similarity of an attack's sentences by models",
     "annotate": "export blind pairs for human judgement; score the answers",
     "report": "draw one HTML page from folders of attacks, transfers, evaluations and runs",

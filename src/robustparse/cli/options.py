@@ -36,15 +36,6 @@ class DecodingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions(DecodingOptions):
-    """A trained model, or several as one ensemble."""
-
-    checkpoint: Paths
-    """the model: a checkpoint, or the folder of a training run (its best.ckpt, else its last.ckpt);
-    several make one ensemble."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class VictimOptions(DecodingOptions):
     """The model that is attacked or scored: either a checkpoint or a victim."""
 

@@ -1,4 +1,4 @@
-"""``robustparse predict``: write a checkpoint's answers on a file or on standard input.
+"""``robustparse predict``: write a model's answers on a file or on standard input.
 
 Raw text and treebanks are processed piece by piece, so that memory does not grow with their size; a
 table is read as a whole. How the input is divided does not change any answer.
@@ -14,14 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from robustparse.api.sources import known_to
+from robustparse.api.sources import Checkpoints, known_to
 from robustparse.api.tables import terminal
-from robustparse.cli.options import ModelOptions, TextOptions
+from robustparse.cli.options import TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.tables import is_dataset, is_parquet
 from robustparse.errors import InputError
-from robustparse.evaluation.clean import predictions
+from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.files import (
     PACKED,
     check_no_input,
@@ -32,7 +32,6 @@ from robustparse.files import (
     writing,
     written,
 )
-from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Written
 from robustparse.types import Example, Sentence
 
@@ -43,16 +42,16 @@ ROWS = 10_000  # rows of a table that are answered at once
 
 
 def predict(
-    model: ModelOptions,
+    victim: VictimOptions,
     reading: TextOptions,
     data: str = STANDARD,
     out: str = STANDARD,
     format: str | None = None,
 ) -> None:
-    """Write a checkpoint's answers on sentences.
+    """Write the answers of a checkpoint, or a --victim, on sentences.
 
     Args:
-        model: the model.
+        victim: the model.
         reading: how the texts are read.
         data: raw text with one sentence per line, words separated by blanks (for a classifier of
             pairs: premise, tab, hypothesis); or a file or dataset in a format of the model's task,
@@ -66,12 +65,12 @@ def predict(
     max_length, columns = reading.max_length, reading.columns
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
-    models = model.checkpoints(model.checkpoint)
-    victim = models.open(model.device)
+    source = victim.source()
+    opened = source.open(victim.device)
     name = "standard input" if data == STANDARD else data
     ending = (format or _ending_of(data)).lstrip(".").lower() or RAW
-    _check_formats(victim, data, ending, format, out)
-    _check_output(out, [data, *models.names])
+    _check_formats(opened, data, ending, format, out)
+    _check_output(out, [data, *(source.names if isinstance(source, Checkpoints) else ())])
     warned: set[str] = set()
     count = 0
 
@@ -80,23 +79,23 @@ def predict(
         for examples in pieces:
             if isinstance(file, Stream):
                 file.check()  # further answers would reach nobody
-            warnings = victim.model.warnings(examples, name, gold=False)
-            for warning in chain(warnings, victim.task.files.not_written(examples, name)):
+            warnings = opened.warnings(examples, name, gold=False)
+            for warning in chain(warnings, opened.task.files.not_written(examples, name)):
                 if warning not in warned:
                     warned.add(warning)
                     print(f"robustparse: {warning}", file=sys.stderr)
-            yield from _answered(victim, examples)
+            yield from _answered(opened, examples)
             count += len(examples)
 
     with standard_output() if out == STANDARD else written(Path(out)) as file:
-        if is_dataset(data) or (ending != RAW and not victim.task.files.multiline):
-            pieces = _rows(data, name, ending, victim, max_length, columns)
+        if is_dataset(data) or (ending != RAW and not opened.task.files.multiline):
+            pieces = _rows(data, name, ending, opened, max_length, columns)
         else:
             if columns is not None:
                 found = "only tables have columns with names"
                 raise InputError(found, path=name, key="--columns", remedy="leave them out")
-            pieces = _texts(data, name, ending, victim, max_length)
-        file.writelines(victim.task.files.write_all(answered(pieces, file)))
+            pieces = _texts(data, name, ending, opened, max_length)
+        file.writelines(opened.task.files.write_all(answered(pieces, file)))
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 
@@ -112,7 +111,7 @@ def _check_output(out: str, inputs: Iterable[str]) -> None:
 
 
 def _check_formats(
-    victim: ModelVictim, data: str, ending: str, format: str | None, out: str
+    victim: AnsweringVictim, data: str, ending: str, format: str | None, out: str
 ) -> None:
     """Check ``--format``; warn of a misleading name.
 
@@ -139,7 +138,7 @@ def _rows(
     data: str,
     name: str,
     ending: str,
-    victim: ModelVictim,
+    victim: AnsweringVictim,
     max_length: int,
     columns: list[str] | None,
 ) -> Iterator[list[Example]]:
@@ -158,7 +157,7 @@ def _rows(
 
 
 def _texts(
-    data: str, name: str, ending: str, victim: ModelVictim, max_length: int
+    data: str, name: str, ending: str, victim: AnsweringVictim, max_length: int
 ) -> Iterator[list[Example]]:
     """Yield the examples of each piece of raw text or of a treebank."""
     task = victim.task
@@ -168,7 +167,7 @@ def _texts(
             piece = _copy(Path(folder), ending, content)
             with _named(name, first):
                 if ending == RAW:
-                    examples = _raw(piece, max_length, victim.model.reads_pairs)
+                    examples = _raw(piece, max_length, victim.pairs)
                     victim.check(examples)
                 else:
                     examples = task.files.read(piece, max_length, False, "--max_length")
@@ -189,7 +188,7 @@ def _ending_of(data: str) -> str:
     return Path(plain_name(data)).suffix.lstrip(".").lower()
 
 
-def _answered(victim: ModelVictim, examples: list[Example]) -> Iterator[Written]:
+def _answered(victim: AnsweringVictim, examples: list[Example]) -> Iterator[Written]:
     """Yield examples with their answers, in their order."""
     answers = {each.id: each.answer for each in predictions(victim, examples, checked=False)}
     for example in examples:

@@ -9,7 +9,8 @@ from rich import box
 from rich.table import Table
 
 from robustparse import __version__
-from robustparse.api.sources import Checkpoints
+from robustparse.api.inputs import system_name
+from robustparse.api.sources import NamedVictim, VictimSource
 from robustparse.api.tables import terminal
 from robustparse.cli.options import DecodingOptions
 from robustparse.errors import InputError
@@ -18,31 +19,43 @@ from robustparse.evaluation.transfer import transfer as transferred
 from robustparse.files import make_folder, write_text
 from robustparse.metrics import score_name
 from robustparse.reports.transfer_maps import FILE
+from robustparse.victims.black_box import BlackBox
 
 
 def transfer(
     folders: list[str],
-    checkpoint: str | list[str],
     decoding: DecodingOptions,
+    checkpoint: str | list[str] | None = None,
+    victim: BlackBox | None = None,
     out: str | None = None,
 ) -> None:
     """Give the sentences of attacks to other models: how many of these are fooled too.
 
     Args:
         folders: output folders (--out) of attacks on the same data, the sources.
+        decoding: how the targets compute.
         checkpoint: the targets: one checkpoint or folder of a training run, or several; commas join
             those of an ensemble.
-        decoding: how the targets compute.
+        victim: a further target, such as ``hf:FOLDER``; see ``attack``.
         out: folder for transfer.json, which ``report`` draws.
     """
-    targets = [checkpoint] if isinstance(checkpoint, str) else checkpoint
+    targets = [checkpoint] if isinstance(checkpoint, str) else checkpoint or []
+    if not targets and victim is None:
+        expected = "at least one target"
+        raise InputError("neither is given", key="--checkpoint, --victim", expected=expected)
     if len(set(targets)) < len(targets):
         raise InputError("names a target twice", key="--checkpoint", remedy="name each once")
     sources = [read_source(Path(folder)) for folder in folders]
     check_same(sources)
+    opened: dict[str, VictimSource] = {
+        target: decoding.checkpoints(target.split(",")) for target in targets
+    }
+    if victim is not None:
+        named = NamedVictim(victim.made_from or {})
+        opened[system_name(named.names)] = named
+    targets = list(opened)
     columns = [
-        _column(target, decoding.checkpoints(target.split(",")), decoding.device, sources)
-        for target in targets
+        _column(target, source, decoding.device, sources) for target, source in opened.items()
     ]
     task = sources[0].task
     names = [source.name for source in sources]
@@ -62,11 +75,11 @@ def transfer(
 
 
 def _column(
-    target: str, checkpoints: Checkpoints, device: str, sources: Sequence[Source]
+    target: str, victim: VictimSource, device: str, sources: Sequence[Source]
 ) -> list[dict[str, Transfer]]:
     """Score one target; a mistake names it."""
     try:
-        return transferred(checkpoints.open(device), sources)
+        return transferred(victim.open(device), sources)
     except InputError as error:
         error.path = error.path or target
         raise

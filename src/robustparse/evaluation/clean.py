@@ -25,6 +25,10 @@ class AnsweringVictim(Victim, Protocol):
     def task(self) -> Task:
         """The task of its answers."""
 
+    @property
+    def pairs(self) -> bool:
+        """Whether it reads the context of a text too."""
+
     def check(self, examples: Sequence[Example]) -> None:
         """Reject sentences that it cannot read.
 
@@ -37,8 +41,17 @@ class AnsweringVictim(Victim, Protocol):
         examples: Sequence[Example],
         path: str | Path,
         punctuation: PunctuationPolicy = "none",
+        *,
+        gold: bool = True,
     ) -> Iterator[str]:
-        """Yield warnings about the scores on a file; see `Files.warnings`."""
+        """Yield warnings about the scores on a file; see `Files.warnings`.
+
+        Args:
+            examples: the sentences.
+            path: the file, for the messages.
+            punctuation: which punctuation is left out of the scores.
+            gold: whether gold answers are used.
+        """
 
 
 def scores_of(

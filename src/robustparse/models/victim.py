@@ -71,6 +71,11 @@ class ModelVictim:
         return self.model.task
 
     @property
+    def pairs(self) -> bool:
+        """Whether it reads the context of a text too."""
+        return self.model.reads_pairs
+
+    @property
     def batch_words(self) -> int:
         """See ``forward_words``."""
         return forward_words(self.model.device, None)
@@ -104,9 +109,10 @@ class ModelVictim:
         examples: Sequence[Example],
         path: str | Path,
         punctuation: PunctuationPolicy = "none",
+        gold: bool = True,
     ) -> Iterator[str]:
         """See ``Model.warnings``; those of the first model."""
-        return self.model.warnings(examples, path, punctuation)
+        return self.model.warnings(examples, path, punctuation, gold=gold)
 
     def intern(self, words: Sequence[str]) -> Ids:
         """Return the victim's rows of words, ``(words,)``."""

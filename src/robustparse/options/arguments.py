@@ -32,6 +32,7 @@ _SWITCHES = ("--same_tag", "--symmetric")  # options that need no value
 _CHECKPOINTS = ("checkpoint", "hypothesis_only", "ckpt_path", "model.init_from")
 _DATA_FILES = ("data", "data.train_file", "data.dev_file", "data.test_file")
 _NO_FILES = ("sample", "-", "best", "last", "null")  # other values of options that name files
+_HUGGING_FACE = "hf:"  # before the folder or name of a model that is a victim
 _YAML = (".yaml", ".yml")
 # jsonargparse passes its content on unchecked: it could replace a program's `command`.
 _UNTYPED = "dict_kwargs"
@@ -102,7 +103,7 @@ def checked(
             remedy = "give one, or leave the option out" if name else None
             found = f"got {value!r}"
             raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
-    tokens = _with_values(_with_paths(_without_trust(arguments)))
+    tokens = _with_values(_with_victims(_with_paths(_without_trust(arguments))))
     tokens = _with_lists(tokens, (*_SEVERAL, *several))
     result = Arguments(tokens)
     result.typed = arguments
@@ -462,6 +463,19 @@ def _with_values(arguments: Sequence[str]) -> list[str]:
     kept: list[str] = []
     for name, value, tokens in each_option(arguments):
         kept += [f"{name}=true"] if name in _SWITCHES and value is None else tokens
+    return kept
+
+
+def _with_victims(arguments: Sequence[str]) -> list[str]:
+    """Write ``--victim hf:MODEL`` in full."""
+    kept: list[str] = []
+    for name, value, tokens in each_option(arguments):
+        if name == "--victim" and value is not None and value.startswith(_HUGGING_FACE):
+            model = value.removeprefix(_HUGGING_FACE)
+            kept += ["--victim", f"{trust.PACKAGE}.victims.HuggingFaceClassifier"]
+            kept.append(f"--victim.model={model}")
+        else:
+            kept += tokens
     return kept
 
 

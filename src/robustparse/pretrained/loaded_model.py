@@ -9,20 +9,23 @@ from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
 from robustparse.devices import chosen_device
-from robustparse.pretrained.loading import CAUSAL_LM, ENCODER, MASKED_LM, load
+from robustparse.pretrained.loading import CAUSAL_LM, CLASSIFIER, ENCODER, MASKED_LM, load
 
 WeightPrecision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
+AnyKind = Kind | Literal["encoder", "classifier"]
 
-_KINDS: dict[Kind | Literal["encoder"], tuple[Any, str]] = {
+_KINDS: dict[AnyKind, tuple[Any, str]] = {
     "masked": (AutoModelForMaskedLM, MASKED_LM),
     "causal": (AutoModelForCausalLM, CAUSAL_LM),
     "encoder": (AutoModel, ENCODER),
+    "classifier": (AutoModelForSequenceClassification, CLASSIFIER),
 }
 
 
@@ -31,7 +34,7 @@ class LoadedModel:
 
     Args:
         model: folder of a saved model, or a hub name.
-        kind: a causal or masked language model, or an encoder without a head.
+        kind: a causal or masked language model, an encoder without a head, or a classifier.
         precision: number format of the model.
         device: `auto` takes a GPU if there is one.
         download: whether to download a model that is not in the local cache.
@@ -44,7 +47,7 @@ class LoadedModel:
     def __init__(
         self,
         model: str,
-        kind: Kind | Literal["encoder"],
+        kind: AnyKind,
         precision: WeightPrecision,
         device: str,
         download: bool,
@@ -60,9 +63,10 @@ class LoadedModel:
     @property
     def max_pieces(self) -> int:
         """Maximum pieces per text, special ones included."""
-        # RoBERTa numbers positions from 2, so two positions less than in the table fit all models.
-        positions = int(getattr(self.network.config, "max_position_embeddings", 1 << 20)) - 2
-        return min(positions, int(self.tokenizer.model_max_length))
+        positions = int(getattr(self.network.config, "max_position_embeddings", 1 << 20))
+        # RoBERTa numbers positions from 2: two positions less than in the table fit all models.
+        known = int(self.tokenizer.model_max_length)
+        return known if known <= positions else positions - 2
 
     def padded(self, inputs: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Pad rows of piece ids: ids and attention mask, `(rows, pieces)` each."""
@@ -77,7 +81,7 @@ class LoadedModel:
 
         Arguments are as `padded` gives them.
         """
-        return self._wide(self.network(input_ids=ids, attention_mask=mask).logits)
+        return self.wide(self.network(input_ids=ids, attention_mask=mask).logits)
 
     def logits_at(
         self, ids: torch.Tensor, mask: torch.Tensor, columns: torch.Tensor
@@ -86,9 +90,9 @@ class LoadedModel:
         rows = torch.arange(len(ids), device=self.device)
         batch = {"input_ids": ids, "attention_mask": mask}
         if self.head is None:
-            return self._wide(self.network(**batch).logits[rows, columns])
+            return self.wide(self.network(**batch).logits[rows, columns])
         states = self.network.base_model(**batch).last_hidden_state
-        return self._wide(self.head(states[rows, columns]))
+        return self.wide(self.head(states[rows, columns]))
 
     @cached_property
     @torch.inference_mode()
@@ -111,7 +115,8 @@ class LoadedModel:
                     return head
         return None
 
-    def _wide(self, logits: torch.Tensor) -> torch.Tensor:
+    def wide(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return logits in float32, or in float64 if that is the model's precision."""
         return logits if self._precision == "float64" else logits.float()
 
 

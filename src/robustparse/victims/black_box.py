@@ -28,7 +28,6 @@ Pairs = list[tuple[list[str], list[str]]]
 """Premise and hypothesis of each pair that a victim answers."""
 
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
-_UNKNOWN_WORD = "[UNK]"  # replaces words in some rankings
 
 
 class BlackBox(ABC):
@@ -49,9 +48,11 @@ class BlackBox(ABC):
     Attributes:
         made_from: the class path and the arguments that made the victim, with which other processes
             make it again; None if it was made in Python.
+        device: the device that a command's ``--device`` names, for victims that compute here.
     """
 
     made_from: dict[str, Any] | None = None
+    device = "auto"
     unknown = 1  # row 0 is padding
     batch_words = 100_000  # words of a forward pass, which is divided into calls
 
@@ -72,7 +73,7 @@ class BlackBox(ABC):
         if pairs and labels is None:
             raise InputError("applies to classifiers only", key="pairs", remedy="leave it out")
         self._contexts: dict[str, int] = {}
-        self._words = ["", _UNKNOWN_WORD]
+        self._words = ["", ""]  # of padding, and the unknown word
         self._rows: dict[str, int] = {}
 
     @abstractmethod
@@ -83,6 +84,11 @@ class BlackBox(ABC):
     def name(self) -> str:
         """The name of the victim in messages and folders."""
         return type(self).__name__
+
+    @property
+    def unknown_word(self) -> str:
+        """The word that replaces others in some rankings."""
+        return "[UNK]"
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -131,15 +137,25 @@ class BlackBox(ABC):
         Raises:
             InputError: the victim fails, or its answers are malformed or not one per text.
         """
-        sized = zip(words.tolist(), lengths.tolist(), strict=True)
-        texts = [[self._words[row] for row in of_text[:length]] for of_text, length in sized]
-        contexts = list(self._contexts)
-        asked = [contexts[at].split() for at in marks[:, 0].tolist()] if self.pairs else None
+        asked = self.texts(words, marks, lengths)
         rows: list[Any] = []
-        for begin in range(0, len(texts), self.batch_texts):
-            batch = slice(begin, begin + self.batch_texts)
-            rows += self._encoded_answers(texts[batch], asked and asked[batch])
+        for begin in range(0, len(asked), self.batch_texts):
+            rows += self._encoded_answers(asked[begin : begin + self.batch_texts])
         return self._code.arrays(rows, words.shape[1])
+
+    def texts(self, words: Ids, marks: Ids, lengths: Ids) -> list[Any]:
+        """Return `Texts`, or `Pairs`; the arguments are those of `predict`."""
+        self._words[self.unknown] = self.unknown_word
+        sized = zip(words.tolist(), lengths.tolist(), strict=True)
+        texts = [self.words_of(of_text[:length]) for of_text, length in sized]
+        if not self.pairs:
+            return texts
+        contexts = [context.split() for context in self._contexts]
+        return [(contexts[at], text) for at, text in zip(marks[:, 0].tolist(), texts, strict=True)]
+
+    def words_of(self, rows: Sequence[int]) -> list[str]:
+        """Return the words of rows, the opposite of `intern`."""
+        return [self._words[row] for row in rows]
 
     def evaluating(self) -> AbstractContextManager[None]:
         """See ``Victim``; a black box has no modes."""
@@ -171,11 +187,9 @@ class BlackBox(ABC):
         if gold and self.labels is not None:
             yield from self.task.files.warnings(examples, path, self.labels, punctuation)
 
-    def _encoded_answers(self, texts: Texts, contexts: Texts | None) -> list[Any]:
+    def _encoded_answers(self, asked: list[Any]) -> list[Any]:
         """Call the victim once and encode its answers."""
-        asked: Any = [[*text] for text in texts]
-        if contexts is not None:
-            asked = list(zip(contexts, asked, strict=True))
+        texts = [tuple(text[-1] if self.pairs else text) for text in asked]  # it may change its own
         try:
             answers = self.answer(asked)
             listed = isinstance(answers, Sequence | np.ndarray) and not isinstance(answers, str)
@@ -186,10 +200,10 @@ class BlackBox(ABC):
             found = f"{self.name} failed: {type(error).__name__}: {reason(error)}"
             raise InputError(found, key="victim", remedy=_REMEDY) from error
         if not listed:
-            found = f"{self.name} returned {repr(answers)[:60]} for {len(texts)} texts"
+            found = f"{self.name} returned {repr(answers)[:60]} for {len(asked)} texts"
             raise InputError(found, key="victim", expected="a list of answers", remedy=_REMEDY)
-        if len(rows) != len(texts):
-            found = f"{self.name} returned {len(rows)} answers for {len(texts)} texts"
+        if len(rows) != len(asked):
+            found = f"{self.name} returned {len(rows)} answers for {len(asked)} texts"
             raise InputError(found, key="victim", expected="one answer per text", remedy=_REMEDY)
         return [self._encoded(answer, text) for answer, text in zip(rows, texts, strict=True)]
 
