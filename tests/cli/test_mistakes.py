@@ -140,7 +140,7 @@ LACKING = [
     ("attack --attack pwws", "data", "out"),
     ("augment", "data", "out"),
     ("evaluate", "data"),
-    ("transfer", "folders", "checkpoint"),
+    ("transfer", "folders"),
     ("measure", "folder"),
     ("annotate export", "folder"),
     ("fit", "data", "model"),

@@ -19,11 +19,12 @@ def attack(
     run: AttackOptions,
     fraction: float = 1.0,
 ) -> None:
-    """Attack a checkpoint, or a --victim, on a data file; run again on the same folder, it resumes.
+    """Attack a model on a data file, or typed sentences: see ``attack --interactive --help``.
 
     Args:
         attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
-        out: the folder to write: examples.jsonl, the adversarial data file, summary.json.
+        out: the folder to write: examples.jsonl, the adversarial data file, summary.json. The same
+            command resumes there.
         data: the sentences.
         victim: the model to attack.
         run: how the attack runs.

@@ -69,6 +69,8 @@ SHORT = {
 MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
 # Options of a command that take several values.
 SEVERAL = {"substitutes": ("--sources", "--data"), "certify": ("--edits",)}
+# Options with which ``attack`` attacks sentences that the user types.
+TYPED = ("--text", "--interactive")
 # How an interrupted command is resumed.
 RESUMES = {
     "fit": "; --ckpt_path last resumes from its last checkpoint",
@@ -126,10 +128,12 @@ def _run(command: str, arguments: list[str]) -> None:
         annotate(arguments)
     elif command in OWN:
         checked = _checked(arguments, several=SEVERAL.get(command, ()))
-        function = getattr(importlib.import_module(f"robustparse.cli.{command}"), command)
+        typed = command == "attack" and any(each.startswith(TYPED) for each in arguments)
+        name = "attack_text" if typed else command
+        function = getattr(importlib.import_module(f"robustparse.cli.{name}"), name)
         from robustparse.options.command import run_command
 
-        run_command(function, checked, positional=POSITIONAL.get(command))
+        run_command(function, checked, command, POSITIONAL.get(command))
     elif command in LIGHTNING and {"-h", "--help"}.intersection(arguments):
         from robustparse.cli.training_help import training_help
 

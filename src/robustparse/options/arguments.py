@@ -28,7 +28,7 @@ Position = tuple[Path, int]
 # Options that take a YAML file, by its path or its installed name, and the folder of these names.
 _FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
 _SEVERAL = ("--checkpoint", "--compare")  # options that take several values in every command
-_SWITCHES = ("--same_tag", "--symmetric")  # options that need no value
+_SWITCHES = ("--same_tag", "--symmetric", "--interactive")  # options that need no value
 _CHECKPOINTS = ("checkpoint", "hypothesis_only", "ckpt_path", "model.init_from")
 _DATA_FILES = ("data", "data.train_file", "data.dev_file", "data.test_file")
 _NO_FILES = ("sample", "-", "best", "last", "null")  # other values of options that name files

@@ -85,6 +85,11 @@ class ClassificationAnswers(Answers):
         rounded = {name: round(value, 4) for name, value in known.items()}
         return {"label": str(answer), **({"probabilities": rounded} if rounded else {})}
 
+    def lines(self, answer: str, words: Sequence[str]) -> list[str]:
+        """Return the label, and its probability if it is known."""
+        known = answer.probabilities if isinstance(answer, Label) else {}
+        return [f"{answer} ({known[answer]:.2f})" if answer in known else str(answer)]
+
     def from_record(self, record: Record) -> Label:
         """See `Answers.from_record`."""
         label, probabilities = record.get("label"), record.get("probabilities")

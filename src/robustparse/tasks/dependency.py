@@ -153,6 +153,14 @@ class DependencyAnswers(Answers):
         """Return heads and labels as lists."""
         return {"heads": list(answer.heads), "labels": list(answer.labels)}
 
+    def lines(self, answer: DependencyTree, words: Sequence[str]) -> list[str]:
+        """Return for each word its label and its head."""
+        heads = ["ROOT", *words]
+        return [
+            f"{word}: {label} of {heads[head]}"
+            for word, head, label in zip(words, answer.heads, answer.labels, strict=True)
+        ]
+
     def from_record(self, record: Record) -> DependencyTree:
         """See `Answers.from_record`."""
         heads, labels = record.get("heads"), record.get("labels")

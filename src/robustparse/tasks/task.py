@@ -227,6 +227,13 @@ class Answers(ABC):
             InputError: the record holds no answer of this kind.
         """
 
+    def lines(self, answer: Any, words: Sequence[str]) -> list[str]:
+        """Return an answer to a text of these words as lines; by default the answer itself.
+
+        Answers to equally long texts have equally many lines.
+        """
+        return [str(answer)]
+
     @abstractmethod
     def difference(self, first: Any, second: Any, apart: Collection[int] = ()) -> int:
         """Count the parts in which two answers to equally long texts differ.
