@@ -7,6 +7,7 @@ from robustparse.api.inputs import system_name
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.cli.options import AttackOptions, DataOptions, VictimOptions
+from robustparse.evaluation.attack_log import Format, write_log
 from robustparse.evaluation.records import Summary
 from robustparse.options.recipe import Recipe
 
@@ -18,6 +19,8 @@ def attack(
     victim: VictimOptions,
     run: AttackOptions,
     fraction: float = 1.0,
+    format: Format | list[Format] | None = None,
+    license: str = "unknown",
 ) -> None:
     """Attack a model on a data file, or typed sentences: see ``attack --interactive --help``.
 
@@ -29,6 +32,9 @@ def attack(
         victim: the model to attack.
         run: how the attack runs.
         fraction: attack only this fraction of the sentences, drawn at random with the seed.
+        format: also write the sentences as ``csv`` or ``parquet`` with the columns of TextAttack's
+            log, or as a ``dataset`` that ``datasets.load_dataset`` reads; or several of these.
+        license: the licence of the sentences, for the card of the dataset, such as cc-by-4.0.
     """
     seed = attack.seed if run.seed is None else run.seed
     attack_run = AttackRun(
@@ -40,7 +46,11 @@ def attack(
         device=victim.device,
         devices=run.devices,
     )
-    print_summary(attack_run, attack_run.attacked(attack))
+    summary = attack_run.attacked(attack)
+    print_summary(attack_run, summary)
+    if format is not None and summary is not None:
+        for path in write_log(Path(out), [format] if isinstance(format, str) else format, license):
+            terminal().print(str(path), soft_wrap=True)
 
 
 def print_summary(run: AttackRun, summary: Summary | None) -> None:

@@ -68,7 +68,7 @@ SHORT = {
 # Options of these commands whose values are keys and values.
 MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
 # Options of a command that take several values.
-SEVERAL = {"substitutes": ("--sources", "--data"), "certify": ("--edits",)}
+SEVERAL = {"substitutes": ("--sources", "--data"), "certify": ("--edits",), "attack": ("--format",)}
 # Options with which ``attack`` attacks sentences that the user types.
 TYPED = ("--text", "--interactive")
 # How an interrupted command is resumed.

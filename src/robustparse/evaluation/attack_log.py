@@ -1,0 +1,182 @@
+"""The sentences of a finished attack in formats of other programs.
+
+``log.csv`` and ``log.parquet`` have the columns of TextAttack's CSV log, so that notebooks made for
+it work. ``dataset`` is a folder that ``datasets.load_dataset`` reads, with a card that says how the
+sentences were made. Equal attacks give equal bytes.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from robustparse.evaluation.records import (
+    ExampleRecord,
+    RunRecord,
+    Summary,
+    read_finished,
+    read_run,
+)
+from robustparse.files import make_folder, write_bytes
+from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
+
+Format = Literal["csv", "parquet", "dataset"]
+"""The formats of `write_log`."""
+
+TEXTS = ("original_text", "perturbed_text")
+COLUMNS = (
+    *TEXTS,
+    *("original_score", "perturbed_score"),
+    *("original_output", "perturbed_output", "ground_truth_output"),
+    *("num_queries", "result_type"),
+)
+"""The columns of TextAttack's CSV log, in its order."""
+
+
+def write_log(folder: Path, formats: Sequence[Format], license: str = "unknown") -> list[Path]:
+    """Write the sentences of an attack in other formats, next to the attack's own files.
+
+    Args:
+        folder: the output folder of a finished attack.
+        formats: the formats to write.
+        license: the licence of the sentences, for the card of the dataset.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: the attack is not finished, a file of it is damaged, or a file cannot be
+            written.
+    """
+    summary, records = read_finished(folder)
+    task = named(summary["task"], summary.get("language"))
+    log = [dict(zip(COLUMNS, _log_row(task, record), strict=True)) for record in records]
+    files: dict[Path, bytes] = {}
+    if "csv" in formats:
+        files[folder / "log.csv"] = _as_csv(log)
+    if "parquet" in formats:
+        files[folder / "log.parquet"] = _as_parquet(log)
+    if "dataset" in formats:
+        content = _as_parquet([_dataset_row(task, record) for record in records])
+        # `datasets` takes the rows of an earlier folder from its cache if all names are equal.
+        name = f"data/test-{sha256(content).hexdigest()[:16]}.parquet"
+        card = _card(summary, read_run(folder), name, license)
+        files[folder / "dataset" / name] = content
+        files[folder / "dataset" / "README.md"] = card.encode()
+    for path, content in files.items():
+        make_folder(path.parent)
+        write_bytes(path, content)
+    return list(files)
+
+
+def _log_row(task: Task, record: ExampleRecord) -> Iterator[Any]:
+    """Yield the values of `COLUMNS`; changed words stand in double square brackets."""
+    edited = set(record["edited"])
+    for words in (record["tokens"], record["adversarial_tokens"]):
+        marked = (f"[[{word}]]" if at in edited else word for at, word in enumerate(words))
+        text = " ".join(marked)
+        pair = "context" in record
+        yield f"Premise: {' '.join(record['context'])}\nHypothesis: {text}" if pair else text
+    yield _score(task, record, record["clean"])
+    yield _score(task, record, record["attacked"])
+    for answer in (record["clean"], record["attacked"], record["gold"]):
+        yield _shown(task, answer)
+    yield record["queries"]["charged"]
+    if record["skipped"]:
+        yield "Skipped"
+    else:
+        yield "Successful" if record["success"] else "Failed"
+
+
+def _score(task: Task, record: ExampleRecord, answer: dict[str, Any]) -> float:
+    """Return TextAttack's score: 1 minus the gold label's probability, or the share of errors."""
+    probabilities = answer.get("probabilities", {})
+    if probabilities:
+        return round(1 - float(probabilities.get(record["gold"].get("label"), 0.0)), 4)
+    right = answer[task.scores.headline]
+    return 0.0 if right is None else round(1 - float(right) / 100, 4)
+
+
+def _shown(task: Task, answer: dict[str, Any]) -> str:
+    """Return an answer as text: a label or a form by itself, a tree as JSON."""
+    decoded = task.answers.from_record(answer)
+    if isinstance(decoded, str):
+        return str(decoded)
+    return json.dumps(task.answers.to_record(decoded), ensure_ascii=False)
+
+
+def _dataset_row(task: Task, record: ExampleRecord) -> dict[str, Any]:
+    """Return a row of the dataset: plain texts, answers, and what the attack did."""
+    context = {"context": " ".join(record["context"])} if "context" in record else {}
+    return {
+        "id": record["id"],
+        **context,
+        "original": " ".join(record["tokens"]),
+        "perturbed": " ".join(record["adversarial_tokens"]),
+        "answer": _shown(task, record["gold"]),
+        "answer_to_original": _shown(task, record["clean"]),
+        "answer_to_perturbed": _shown(task, record["attacked"]),
+        "edited": list(record["edited"]),
+        "success": record["success"],
+        "skipped": record["skipped"],
+        "queries": record["queries"]["charged"],
+    }
+
+
+def _as_csv(rows: list[dict[str, Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _as_parquet(rows: list[dict[str, Any]]) -> bytes:
+    import pyarrow  # slow to import, and part of `datasets`
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
+    return buffer.getvalue()
+
+
+def _card(summary: Summary, run: RunRecord, data: str, license: str) -> str:
+    """Return the dataset's card: its metadata, and how its sentences were made."""
+    data_files = [{"split": "test", "path": data}]
+    metadata = {
+        "license": license,
+        "tags": ["adversarial", summary["task"]],
+        "configs": [{"config_name": "default", "data_files": data_files}],
+    }
+    of_data, rate = run["sha256"]["data"], summary["success_rate"]
+    lines = [
+        "---",
+        yaml.safe_dump(metadata, sort_keys=False).rstrip(),
+        "---",
+        f"# Sentences attacked by {summary['attack']}",
+        "",
+        f"`robustparse attack` changed these {summary['n_sentences']} sentences so that a model "
+        "answers them wrongly. `answer` is the gold answer to the original sentence.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| model | {', '.join(run['victims'])} |",
+        f"| data | {Path(run['data']).name}, SHA-256 {of_data or 'unknown'} |",
+        f"| recipe | {summary['attack']} |",
+        f"| seed | {summary.get('seed')} |",
+        f"| success rate | {'none attacked' if rate is None else f'{rate:.1f} %'} |",
+        f"| licence of the sentences | {license} |",
+        "",
+        "Settings of the attack:",
+        "",
+        "```json",
+        json.dumps(run["settings"], indent=2),
+        "```",
+    ]
+    return "\n".join(lines) + "\n"
