@@ -13,6 +13,7 @@ from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 from robustparse.types import Prediction
 
+NOTHING = "-"  # in the place of a word that was left out
 SHOWN = 3  # number of sentences that a notebook draws
 
 
@@ -68,7 +69,7 @@ class AttackedExample:
 
     def __repr__(self) -> str:
         after = [
-            f"[{word} -> {new}]" if at in self.edited else word
+            f"[{word} -> {new or NOTHING}]" if at in self.edited else word
             for at, (word, new) in enumerate(zip(self.words, self.adversarial, strict=True))
         ]
         scores = []
@@ -139,7 +140,7 @@ class AttackResults(Sequence[AttackedExample]):
         rows = [
             {
                 "original": " ".join(record["tokens"]),
-                "adversarial": " ".join(record["adversarial_tokens"]),
+                "adversarial": " ".join(filter(None, record["adversarial_tokens"])),
                 "edits": len(record["edited"]),
                 "skipped": record["skipped"],
                 "success": record["success"],

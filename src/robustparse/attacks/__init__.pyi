@@ -1,7 +1,8 @@
 from .attack import Attack
 from .candidates.cache import CachedCandidates
 from .candidates.characters import CharacterEdits, CharacterVariant
-from .candidates.generator import CandidateGenerator, Slot
+from .candidates.deletion import Deletion
+from .candidates.generator import CandidateGenerator, Merged, Slot
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedLM
 from .candidates.neighbours import EmbeddingNeighbours
@@ -94,6 +95,7 @@ __all__ = [
     "Constraint",
     "CurrentTag",
     "DeletedWord",
+    "Deletion",
     "DictionaryTag",
     "Edit",
     "EditBudget",
@@ -115,6 +117,7 @@ __all__ = [
     "Lexicon",
     "LinkGrammar",
     "MaskedLM",
+    "Merged",
     "MinimumLength",
     "NearestCharacter",
     "NearestWord",

@@ -6,8 +6,6 @@ from contextlib import closing
 from itertools import chain, count, islice
 from typing import Any
 
-import numpy as np
-
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.component import Component
 from robustparse.attacks.constraints.constraint import Constraint
@@ -246,8 +244,11 @@ def _results(
 
 def _result(run: SearchRun, victim: Victim) -> AttackResult:
     problem, words = run.problem, run.words
-    edited = np.flatnonzero(run.outcome).tolist()
+    edited = problem.changed(run.outcome)
     before, after = problem.example.sentence.words, run.read_words
+    new = [after[at] for at in edited]
+    if problem.phrases:
+        new = " ".join(new).split()
     clean, attacked = victim.answers(joined([run.clean, run.attacked]), [len(problem)] * 2)
     return AttackResult(
         example=problem.example,
@@ -264,5 +265,5 @@ def _result(run: SearchRun, victim: Victim) -> AttackResult:
         charged=run.queries.charged,
         unique=run.queries.unique,
         candidates=run.counts,
-        unseen=unseen_words(victim, [before[at] for at in edited], [after[at] for at in edited]),
+        unseen=unseen_words(victim, [before[at] for at in edited], new),
     )

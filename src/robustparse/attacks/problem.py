@@ -1,15 +1,19 @@
 """The search space of one sentence, and its states.
 
+A candidate is one word, or, if its generator says so (`CandidateGenerator.spans`), a phrase of
+several words or none; a merged one takes the place of the next word too.
+
 A state is an `int16[words]` array with one choice per position: 0 keeps the original word, k puts
 the k-th candidate there (counted from 1), `UNKNOWN` puts the victim's unknown word there, and
 `DELETED` removes the word. Searches handle only states; strings are made again at the end.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from robustparse.attacks.candidates.generator import Merged
 from robustparse.data.reading import Reading
 from robustparse.types import Example, Ids, Indices, Mask, Sentence, States
 
@@ -20,6 +24,18 @@ DELETED = -2
 """The choice that removes the word at a position, to measure its importance; never an outcome."""
 
 State = States
+
+
+class Phrase(NamedTuple):
+    """A candidate that is not one word in the place of one word.
+
+    Args:
+        rows: the victim's rows of its words.
+        merged: whether it takes the place of the next word too.
+    """
+
+    rows: tuple[int, ...]
+    merged: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +52,14 @@ class Problem:
         marks: the victim's ids of the original's marks, `int32 (words,)`.
         eligible: which words may be changed, `bool (words,)`.
         ptr: candidates of word i are `ptr[i]:ptr[i + 1]`, `int64 (words + 1,)`.
-        rows: the victim's rows of all candidates, `int32 (candidates,)`.
+        rows: the victim's rows of all candidates, `int32 (candidates,)`; -1 - k for the k-th
+            phrase.
         words: the candidates as strings, aligned with `rows`.
         gold: what the goal compares the victim's predictions with (`Goal.gold`).
         counted: which words enter the scores, `bool (words,)`, decided on the original sentence.
         once: whether a changed word may not be changed again (`SentenceConstraint.once`).
         most_edits: maximum number of changed words that the constraints allow.
+        phrases: the candidates that are phrases.
     """
 
     example: Example
@@ -56,6 +74,7 @@ class Problem:
     counted: Mask
     most_edits: int
     once: bool = False
+    phrases: tuple[Phrase, ...] = ()
 
     def __len__(self) -> int:
         return len(self.original)
@@ -105,8 +124,37 @@ class Problem:
             )
         words = list(self.sentence.words)
         for position in np.flatnonzero(state).tolist():
-            words[self.text_position(position)] = self.word(state, position)
+            at = self.text_position(position)
+            words[at] = self.word(state, position)
+            if isinstance(words[at], Merged):
+                words[at : at + 2] = str(words[at]), ""
         return tuple(words)
+
+    def changed(self, state: State) -> list[int]:
+        """Return the positions of the words that differ from the original, rising.
+
+        Of two merged words, the second one is always changed.
+        """
+        if not self.phrases:
+            return np.flatnonzero(state).tolist()
+        both = enumerate(zip(self.sentence.words, self.text(state), strict=True))
+        return [position for position, (old, new) in both if old != new]
+
+    def spelt(self, states: States) -> Mask:
+        """Tell which states `(n, words)` are texts, `(n,)`.
+
+        The others change the second of two merged words as well, or leave no word.
+        """
+        chosen, rows = states > 0, np.zeros(states.shape, dtype=np.int64)
+        rows[chosen] = self.rows[(self.ptr[:-1] + states - 1)[chosen]]
+        sizes, merging = np.ones(states.shape, dtype=np.int64), np.zeros(states.shape, np.bool_)
+        numbers = -1 - rows[rows < 0]
+        sizes[rows < 0] = np.array([len(phrase.rows) for phrase in self.phrases])[numbers]
+        merging[rows < 0] = np.array([phrase.merged for phrase in self.phrases])[numbers]
+        clashes = (merging[:, :-1] & chosen[:, 1:]).any(axis=1)
+        sizes[:, 1:][merging[:, :-1]] = 0
+        spelt: Mask = ~clashes & (sizes.sum(axis=1) > 0)
+        return spelt
 
 
 def one_changed(state: State, positions: Indices, choice: int) -> States:

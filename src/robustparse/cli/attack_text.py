@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rich.text import Text
 
+from robustparse.api.results import NOTHING
 from robustparse.api.tables import terminal
 from robustparse.api.taggers import Tagger, tagger_named, with_tags
 from robustparse.attacks.attack import Attack
@@ -99,7 +100,9 @@ def _marked(result: AttackResult) -> Text:
     for position, (old, new) in enumerate(zip(result.text.words, result.words, strict=True)):
         marked.append(" " if position else "")
         if position in result.edited:
-            marked.append("[").append(old, "red strike").append(" -> ").append(new, "bold green")
+            marked.append("[").append(old, "red strike").append(" -> ").append(
+                new or NOTHING, "bold green"
+            )
             marked.append("]")
         else:
             marked.append(new)

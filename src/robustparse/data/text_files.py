@@ -231,7 +231,8 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
     Other columns stay as they are, except that changed utterances lose their raw text. An example
     that was not read from a file becomes a row of a TSV file.
     """
-    new = tuple(example.sentence.words if words is None else words)
+    # An attack may have left words out, or put several in the place of one.
+    new = tuple(" ".join(example.sentence.words if words is None else words).split())
     label = str(example.gold) if answer is None else answer
     if (row := example.row) is None:
         cells = [" ".join(text) for text in (example.sentence.context, new) if text]

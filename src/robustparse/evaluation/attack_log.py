@@ -79,7 +79,8 @@ def _log_row(task: Task, record: ExampleRecord) -> Iterator[Any]:
     """Yield the values of `COLUMNS`; changed words stand in double square brackets."""
     edited = set(record["edited"])
     for words in (record["tokens"], record["adversarial_tokens"]):
-        marked = (f"[[{word}]]" if at in edited else word for at, word in enumerate(words))
+        spelt = [(at, word) for at, word in enumerate(words) if word]
+        marked = (f"[[{word}]]" if at in edited else word for at, word in spelt)
         text = " ".join(marked)
         pair = "context" in record
         yield f"Premise: {' '.join(record['context'])}\nHypothesis: {text}" if pair else text
@@ -118,7 +119,7 @@ def _dataset_row(task: Task, record: ExampleRecord) -> dict[str, Any]:
         "id": record["id"],
         **context,
         "original": " ".join(record["tokens"]),
-        "perturbed": " ".join(record["adversarial_tokens"]),
+        "perturbed": " ".join(filter(None, record["adversarial_tokens"])),
         "answer": _shown(task, record["gold"]),
         "answer_to_original": _shown(task, record["clean"]),
         "answer_to_perturbed": _shown(task, record["attacked"]),

@@ -79,7 +79,9 @@ class ExampleRecord(TypedDict):
     Attributes:
         id: the example's id.
         context: words of the other text of a pair; left out if there is none.
-        tokens, adversarial_tokens: the words before and after the attack.
+        tokens, adversarial_tokens: the words before and after the attack, as many; a word that was
+            left out or merged into the word before is empty, and an inserted word stands with the
+            word next to it, separated by a blank.
         read, adversarial_read: what the victim reads; left out if it reads the tokens.
         edited: positions of the changed words, from 0.
         gold: the gold answer (`Task.to_record`).
@@ -100,7 +102,7 @@ class ExampleRecord(TypedDict):
     id: Count
     context: NotRequired[list[str]]
     tokens: list[Word]
-    adversarial_tokens: list[Word]
+    adversarial_tokens: list[str]
     read: NotRequired[list[str]]
     adversarial_read: NotRequired[list[str]]
     edited: list[Count]

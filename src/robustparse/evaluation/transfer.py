@@ -79,7 +79,7 @@ def read_source(folder: Path) -> Source:
     for id_, (record, copy) in enumerate(zip(records, copies, strict=True)):
         before = tuple(record.get("read", record["tokens"]))
         after = tuple(record.get("adversarial_read", record["adversarial_tokens"]))
-        if copy.sentence.words != after or len(before) != len(after):
+        if " ".join(copy.sentence.words).split() != " ".join(after).split():
             problem = f"sentence {record['id']} has other words than in {EXAMPLES}"
             raise InputError(problem, path=folder, remedy=REMEDY)
         adversarial.append(replace(copy, id=id_))

@@ -19,7 +19,8 @@ _STYLE = '<style>mark{background:#fff1c2;font-weight:700}</style><body style="ba
 
 def mark_edits(words: Sequence[str], edited: Sequence[int]) -> str:
     """Return a sentence as plain text with its edited words in brackets."""
-    return " ".join(f"[{w}]" if position in edited else w for position, w in enumerate(words))
+    marked = (f"[{w}]" if position in edited else w for position, w in enumerate(words) if w)
+    return " ".join(marked)
 
 
 def example_rows(

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.attacks.candidates.union import blanks
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.victim import Victim
@@ -30,6 +30,7 @@ class CachedCandidates(CandidateGenerator):
         self.path = Path(path).expanduser()
         self.draws, self.is_model = generator.draws, generator.is_model
         self.verbatim, self.features = generator.verbatim, generator.features
+        self.spans = generator.spans
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""
@@ -54,7 +55,7 @@ class CachedCandidates(CandidateGenerator):
         keys, cache = self._keys(slots, seed), DiskCache(self.path, "candidate")
         rows = cache.read(keys)
         known = {
-            key: _checked(cache, key, rows[key], slot.word)
+            key: _decoded(cache, key, rows[key], None if self.spans else slot.word)
             for key, slot in zip(keys, slots, strict=True)
             if key in rows
         }
@@ -62,7 +63,7 @@ class CachedCandidates(CandidateGenerator):
         if missing:
             fresh = self.generator.propose([slots[index] for index in missing], seed)
             new = {keys[index]: words for index, words in zip(missing, fresh, strict=True)}
-            cache.write(new)
+            cache.write({key: [_encoded(word) for word in words] for key, words in new.items()})
             known |= new
         return [list(known[key]) for key in keys]
 
@@ -83,15 +84,27 @@ class CachedCandidates(CandidateGenerator):
         return keys
 
 
-def _checked(cache: DiskCache, key: bytes, words: list[object], original: str) -> list[str]:
-    """Return the candidates in a row.
+def _encoded(word: str) -> str | list[str]:
+    """Return a candidate as JSON: a merged one is a list."""
+    return [str(word)] if isinstance(word, Merged) else word
+
+
+def _decoded(cache: DiskCache, key: bytes, words: list[object], original: str | None) -> list[str]:
+    """Return the candidates in a row for a word, or for any span if the word is None.
 
     Raises:
-        InputError: the row contains something that is not a word.
+        InputError: the row contains something that is not a candidate.
     """
-    checked: list[str] = []
+    decoded: list[str] = []
     for word in words:
-        if not isinstance(word, str) or not word or blanks(word) not in ([], blanks(original)):
+        if original is None and isinstance(word, list) and len(word) == 1:
+            decoded.append(Merged(word[0]))
+        elif isinstance(word, str) and (original is None or _is_word(word, original)):
+            decoded.append(word)
+        else:
             raise cache.row_error(key, f"candidate {word!r:.60}", "single words")
-        checked.append(word)
-    return checked
+    return decoded
+
+
+def _is_word(word: str, original: str) -> bool:
+    return bool(word) and blanks(word) in ([], blanks(original))

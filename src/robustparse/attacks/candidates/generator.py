@@ -49,6 +49,22 @@ class Slot:
         return tagset, tags[self.position] if tags else ""
 
 
+class Merged(str):
+    """A candidate that takes the place of two words, that of the slot and the next one."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Merged) and str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return hash((Merged, str(self)))
+
+    def lower(self) -> "Merged":
+        """Return the candidate in lower case."""
+        return Merged(str(self).lower())
+
+
 class CandidateGenerator(Component, ABC):
     """Proposes words for slots; subclasses must define only `propose`.
 
@@ -58,12 +74,15 @@ class CandidateGenerator(Component, ABC):
         CACHES: names of arguments that are paths of cache files.
         draws: whether the candidates depend on (seed, id) in addition to sentence and position.
         verbatim: whether candidates keep their casing instead of taking that of the original.
+        spans: whether a candidate may be several words, separated by blanks, or none, or `Merged`.
+            Only texts with one answer for the whole text can be attacked with it.
     """
 
     CACHES: ClassVar[tuple[str, ...]] = ()
     without_tags = "take candidates that need none, such as those of MaskedLM"
     draws: bool = True
     verbatim: bool = False
+    spans: bool = False
 
     @abstractmethod
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:

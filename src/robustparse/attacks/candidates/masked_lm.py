@@ -1,4 +1,4 @@
-"""Candidates of a masked language model: the words that it predicts for a masked word.
+"""Candidates of a masked language model: the words that it predicts for a mask.
 
 Zheng et al. 2020, section 3.2: the word is masked in its sentence, the top 110 logits of BERT are
 kept, and 99 of them are drawn without replacement in proportion to their softmax. The whole word is
@@ -10,18 +10,22 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.errors import InputError, check_least
+from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
+from robustparse.errors import InputError, check_choice, check_least
 from robustparse.files import folder_digest
 from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision, batches
 from robustparse.pretrained.loading import model_folder
 from robustparse.randomness import stream
 from robustparse.types import Floats, Indices
+
+Put = Literal["replace", "insert_before", "insert_after", "merge"]
+"""Where the mask stands: in the place of a word, before it, after it, or for it and the next."""
 
 
 class MaskedLM(CandidateGenerator):
@@ -37,6 +41,9 @@ class MaskedLM(CandidateGenerator):
             with the others, near-ties may.
         device: `auto` takes a GPU if there is one.
         download: whether to download a model that is not in the local cache.
+        put: what the predicted words do: they `replace` a word, are inserted before or after it, or
+            `merge` it with the next word into one (Li et al. 2021, CLARE).
+        least: the smallest probability of a word, among all pieces of the model.
     """
 
     is_model = True
@@ -52,7 +59,10 @@ class MaskedLM(CandidateGenerator):
         precision: WeightPrecision = "float32",
         device: str = "auto",
         download: bool = False,
+        put: Put = "replace",
+        least: float = 0.0,
     ) -> None:
+        check_choice("masked language model: put", put, get_args(Put))
         check_least("masked language model", top_k=top_k, sample=sample, batch_tokens=batch_tokens)
         if sample is not None and sample > top_k:
             raise InputError(
@@ -68,6 +78,9 @@ class MaskedLM(CandidateGenerator):
         self.precision: WeightPrecision = precision
         self.device = device
         self.download = download
+        self.put: Put = put
+        self.spans = self.verbatim = put != "replace"
+        self.least = least
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -81,7 +94,8 @@ class MaskedLM(CandidateGenerator):
                 # Adding Gumbel noise and sorting draws without replacement, in order.
                 logits = logits + rng.gumbel(size=len(logits))
             order = np.lexsort((ids, -logits))[: self.sample]
-            proposals[index] = [words[i] for i in ids[order].tolist() if words[i]]
+            new = [words[i] for i in ids[order].tolist() if words[i]]
+            proposals[index] = _placed(self.put, slots[index].word, new)
         return proposals
 
     def probabilities(self, slots: Sequence[Slot]) -> list[list[tuple[str, float]]]:
@@ -104,7 +118,10 @@ class MaskedLM(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        return f"MaskedLM {self._digest} {self.top_k} {self.sample} {self.precision}"
+        settings = f"{self.top_k} {self.sample} {self.precision}"
+        settings += "" if self.put == "replace" else f" {self.put}"
+        settings += f" {self.least}" if self.least else ""
+        return f"MaskedLM {self._digest} {settings}"
 
     @cached_property
     def _digest(self) -> str:
@@ -124,14 +141,23 @@ class MaskedLM(CandidateGenerator):
 
     def _top(self, slots: Sequence[Slot]) -> Iterator[tuple[int, Indices, Floats]]:
         """Yield (slot, ids, logits) of each slot's top_k pieces, ids and logits `(top_k,)`."""
-        inputs = self._pieces.masked(slots)
-        for rows in batches([len(ids) for ids, _ in inputs], self.batch_tokens):
+        last = 2 if self.put == "merge" else 1  # the last word has no next one
+        asked = [
+            row for row, slot in enumerate(slots) if slot.position + last <= len(slot.sentence)
+        ]
+        masked = self._pieces.masked([slots[row] for row in asked], self.put)
+        inputs = dict(zip(asked, masked, strict=True))
+        for chosen in batches([len(ids) for ids, _ in masked], self.batch_tokens):
+            rows = [asked[index] for index in chosen]
             ids, mask = self._loaded.padded([inputs[row][0] for row in rows])
             columns = torch.tensor([inputs[row][1] for row in rows], device=ids.device)
             with torch.inference_mode():
                 logits = self._loaded.logits_at(ids, mask, columns)
                 values, top = logits.topk(min(self.top_k, logits.shape[1]), dim=1)
-            yield from zip(rows, top.cpu().numpy(), values.double().cpu().numpy(), strict=True)
+                shares = (values - logits.logsumexp(1, keepdim=True)).exp()
+            found = (each.cpu().numpy() for each in (top, values.double(), shares >= self.least))
+            for row, ids, logits, likely in zip(rows, *found, strict=True):
+                yield row, ids[likely], logits[likely]
 
 
 class _Pieces:
@@ -155,8 +181,8 @@ class _Pieces:
         )
         self._room = room - len(self._first + self._last)
 
-    def masked(self, slots: Sequence[Slot]) -> list[tuple[list[int], int]]:
-        """Encode each slot's sentence with its word masked: piece ids and the mask's index."""
+    def masked(self, slots: Sequence[Slot], put: Put = "replace") -> list[tuple[list[int], int]]:
+        """Encode each slot's sentence with a mask: piece ids and the mask's index."""
         words = list(dict.fromkeys(word for slot in slots for word in slot.sentence.words))
         space = " " if self._marker == "Ġ" else ""
         encoded = self._tokenizer([space + word for word in words], add_special_tokens=False)
@@ -164,12 +190,14 @@ class _Pieces:
         empty = [] if unknown is None else [unknown]
         # A word of unusual characters may have no piece at all; it becomes the unknown piece.
         pieces = {word: ids or empty for word, ids in zip(words, encoded["input_ids"], strict=True)}
-        return [self._mask(slot, pieces) for slot in slots]
+        return [self._mask(slot, pieces, put) for slot in slots]
 
-    def _mask(self, slot: Slot, pieces: dict[str, list[int]]) -> tuple[list[int], int]:
-        words = slot.sentence.words
-        before = [piece for word in words[: slot.position] for piece in pieces[word]]
-        after = [piece for word in words[slot.position + 1 :] for piece in pieces[word]]
+    def _mask(self, slot: Slot, pieces: dict[str, list[int]], put: Put) -> tuple[list[int], int]:
+        words, at = slot.sentence.words, slot.position
+        begin = at + 1 if put == "insert_after" else at
+        end = {"replace": at + 1, "merge": at + 2}.get(put, begin)
+        before = [piece for word in words[:begin] for piece in pieces[word]]
+        after = [piece for word in words[end:] for piece in pieces[word]]
         # If the sentence is too long for the model, keep the nearest context on both sides.
         keep = self._room - 1
         left = min(len(before), max(keep // 2, keep - len(after)))
@@ -188,6 +216,17 @@ class _Pieces:
         visible = word.split() == [word] and "\ufffd" not in word
         readable = any(unicodedata.category(character)[0] in "LN" for character in word)
         return word if visible and readable else ""
+
+
+def _placed(put: Put, word: str, new: Sequence[str]) -> list[str]:
+    """Return the candidates of a word, from the words that the model predicts."""
+    if put == "merge":
+        return [Merged(each) for each in new]
+    if put == "insert_before":
+        return [f"{each} {word}" for each in new]
+    if put == "insert_after":
+        return [f"{word} {each}" for each in new]
+    return list(new)
 
 
 def _marker(tokens: Sequence[str]) -> str:

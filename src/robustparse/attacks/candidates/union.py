@@ -43,6 +43,8 @@ def cased(
 
 def _words(generator: CandidateGenerator, original: str, proposed: Sequence[str]) -> Sequence[str]:
     """Check the proposals for a word."""
+    if generator.spans:
+        return proposed
     listed = isinstance(proposed, Iterable) and not isinstance(proposed, str | Set)
     words = [*proposed] if listed else []
     if listed and all(isinstance(word, str) for word in words):
@@ -99,6 +101,7 @@ class GeneratorGroup(CandidateGenerator):
         self.generators = list(generators)
         self.draws = any(generator.draws for generator in generators)
         self.is_model = any(generator.is_model for generator in generators)
+        self.spans = any(generator.spans for generator in generators)
         self.features = next((one.features for one in generators if one.features), None)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Generic, TypeVar
 
+from robustparse.attacks.candidates.generator import Merged
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.types import Floats, Mask, Sentence, View
 
@@ -41,8 +42,11 @@ class Edit:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The words after the change."""
-        return (*self.current[: self.position], self.word, *self.current[self.position + 1 :])
+        """The words after the change; the second of two merged words is empty."""
+        before, after = self.current[: self.position], self.current[self.position + 1 :]
+        if isinstance(self.word, Merged):
+            return (*before, str(self.word), "", *after[1:])
+        return (*before, self.word, *after)
 
     def seen(self, view: View) -> "Edit":
         """Return the edit in the view of a pair: in its own text, or in both texts joined."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.attacks.candidates.union import Union, cased, unite
 from robustparse.attacks.component import Component
 from robustparse.attacks.constraints.constraint import Constraint
@@ -20,7 +20,7 @@ from robustparse.attacks.constraints.tagging.tags import never_attacked
 from robustparse.attacks.engine.candidate_counts import CandidateCounter
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.goal import Goal
-from robustparse.attacks.problem import Problem
+from robustparse.attacks.problem import Phrase, Problem
 from robustparse.attacks.victim import ReadingVictim, Victim
 from robustparse.data.reading import Reading
 from robustparse.errors import InputError, check_all
@@ -81,6 +81,7 @@ class ProblemBuilder:
             self._generators, self._on_words, self._on_sentences
         )
         components: list[Component] = [*self._generators, *self._on_words]
+        self._spans = any(generator.spans for generator in self._generators)
         self.free = not any(component.is_model for component in components)
         self.constrained = bool(self._on_sentences)
 
@@ -93,6 +94,8 @@ class ProblemBuilder:
         marks = victim.intern_marks([mark for e in examples for mark in e.sentence.marks])
         golds = self.goal.gold(examples, victim)
         readings = [self._reading(example) for example in examples]
+        if self._spans:
+            self._check_spans(examples, readings)
         once = any(constraint.once for constraint in self._on_sentences)
         return [
             Problem(
@@ -134,12 +137,16 @@ class ProblemBuilder:
 
     def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
         """Add candidates to each problem at rising positions that have none yet."""
-        slots, asked = [], []
+        slots, asked, follows = [], [], []
         for problem, new in zip(problems, positions, strict=True):
             in_text = problem.reading.positions[new].tolist()
             slots += [Slot(problem.id, problem.sentence, position) for position in in_text]
             asked += [_Asked(problem.reading, position) for position in new.tolist()]
+            follows += np.append(problem.eligible[1:], False)[new].tolist()
         words = self._accepted(slots, asked)
+        if self._spans:
+            pairs = zip(words, follows, strict=True)
+            words = [each if mergeable else _unmerged(each) for each, mergeable in pairs]
         rows = _rows(self.victim, list(chain.from_iterable(_read(asked, words))))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
         _check_sizes(slots, added)
@@ -147,9 +154,44 @@ class ProblemBuilder:
         for problem, new in zip(problems, positions, strict=True):
             chunk = slice(slot, slot + len(new))
             end = row + int(added[chunk].sum())
-            extended.append(_extended(problem, new, words[chunk], added[chunk], rows[row:end]))
+            made = _extended(problem, new, words[chunk], added[chunk], rows[row:end])
+            extended.append(self._with_phrases(made) if self._spans else made)
             slot, row = chunk.stop, end
         return extended
+
+    def _check_spans(self, examples: Sequence[Example], readings: Sequence[Reading]) -> None:
+        """Reject sentences whose words cannot be inserted, merged or left out.
+
+        Raises:
+            InputError: the answers have a part for each word, or the victim reads other words.
+        """
+        found = None
+        if self.goal.per_word:
+            found = "the candidates change the number of words, and each word has an answer"
+        elif not all(reading.plain for reading in readings):
+            found = "the candidates change the number of words, and the model reads other words"
+        if found is not None:
+            raise InputError(
+                found,
+                key=f"sentence {examples[0].id + 1}",
+                expected="texts with one answer, which the model reads word for word",
+                remedy="choose a recipe that replaces words by words",
+            )
+
+    def _with_phrases(self, problem: Problem) -> Problem:
+        """Replace the rows of candidates that are not one word by numbers of phrases."""
+        rows, phrases = problem.rows.copy(), list(problem.phrases)
+        known = {phrase: -1 - number for number, phrase in enumerate(phrases)}
+        for index, candidate in enumerate(problem.words):
+            words = candidate.split()
+            merged = isinstance(candidate, Merged)
+            if rows[index] >= 0 and (merged or len(words) != 1):
+                phrase = Phrase(tuple(_rows(self.victim, words).tolist()), merged)
+                if phrase not in known:
+                    phrases.append(phrase)
+                    known[phrase] = -len(phrases)
+                rows[index] = known[phrase]
+        return replace(problem, rows=rows, phrases=tuple(phrases))
 
     def _accepted(self, slots: Sequence[Slot], asked: Sequence[_Asked]) -> list[list[str]]:
         """Return each slot's candidates that pass all word constraints, in the generator's order.
@@ -256,6 +298,11 @@ def _mask(constraint: Constraint, method: str, values: Mask, size: int) -> Mask:
 
 def _word_for_word(example: Example) -> Reading:
     return Reading.word_for_word(example.sentence)
+
+
+def _unmerged(candidates: list[str]) -> list[str]:
+    """Leave out merged candidates of a word whose next word may not be changed."""
+    return [candidate for candidate in candidates if not isinstance(candidate, Merged)]
 
 
 def _read(asked: Sequence[_Asked], words: Sequence[list[str]]) -> list[list[str]]:

@@ -167,15 +167,16 @@ class SearchRun:
                 asked = yield from self._admission.asked(self.problem, request)
             else:
                 asked = request.asked(self.problem)
-            return (yield from self._scored(*asked))
+            return (yield from self._scored(*self._spelt(*asked)))
         if isinstance(request, Predict):
             return (yield from self._predicted(request.states))
         answer = self._answer(self._no_states, NOTHING, _NO_ORIGINS)
         if isinstance(request, Check):
-            answer.origins = np.arange(len(request.states))
+            states, rows = self._spelt(request.states, np.arange(len(request.states)))
             if self._builder.constrained:
-                checked = self._admission.checked(self.problem, request.state, request.states)
-                answer.origins = yield from checked
+                checked = self._admission.checked(self.problem, request.state, states)
+                rows = rows[(yield from checked)]
+            answer.origins = rows
         elif isinstance(request, Propose):
             yield from self._propose(request)
             answer.problem = self.problem
@@ -187,6 +188,13 @@ class SearchRun:
         else:
             raise self._broken(request, "a request, as Propose, Score or Expand")
         return answer
+
+    def _spelt(self, states: States, origins: Indices) -> tuple[States, Indices]:
+        """Leave out states that are no text."""
+        if not self.problem.phrases:
+            return states, origins
+        spelt = self.problem.spelt(states)
+        return states[spelt], origins[spelt]
 
     def _propose(self, request: Propose) -> Waiting:
         """Get candidates for the requested positions that have none yet."""

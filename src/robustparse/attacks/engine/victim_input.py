@@ -1,7 +1,8 @@
 """Converts states to the victim's input.
 
-A deleted word is removed from its text, so that the following words move to the left. A text
-without any words left becomes the unknown word with the first word's mark.
+A deleted word is removed from its text, so that the following words move to the left; the words of
+a phrase have the mark of the word that they replace. A text without any words left becomes the
+unknown word with the first word's mark.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
-from robustparse.types import Ids, Indices, Mask, States
+from robustparse.types import Ids, Indices, States
 
 Asked = tuple[Problem, States]
 """A sentence and its states `(n, words)`."""
@@ -53,18 +54,17 @@ def texts_of(batch: Sequence[Asked], unknown: int) -> Texts:
     row = np.searchsorted(ends, changed, side="right")
     column = changed - (ends - lengths)[row]
     words[row, column] = _rows(problems, unknown, widths, owner[row], column, choice)
-    deleted = choice == DELETED
-    if deleted.any():
-        kept = np.arange(words.shape[1]) < lengths[:, None]
-        kept[row[deleted], column[deleted]] = False
-        lengths = kept.sum(axis=1)
-        words, marks = _moved_up(words, kept, lengths), _moved_up(marks, kept, lengths)
+    deleted, phrases = choice == DELETED, words < 0
+    if deleted.any() or phrases.any():
+        sizes = (np.arange(words.shape[1]) < lengths[:, None]).astype(np.int64)
+        sizes[row[deleted], column[deleted]] = 0
+        words, marks, lengths = _resized(problems, owner, words, marks, sizes)
     empty = lengths == 0
     if empty.any():
         marks[empty, 0] = np.array([problem.marks[0] for problem in problems])[owner[empty]]
         words[empty, 0] = unknown
         lengths = np.maximum(lengths, 1)
-    longest = int(lengths.max())  # all texts may have lost words
+    longest = int(lengths.max())  # all texts may have lost words, or got some
     return Texts(words[:, :longest], marks[:, :longest], lengths.astype(np.int32))
 
 
@@ -110,8 +110,33 @@ def _rows(
     return rows
 
 
-def _moved_up(values: Ids, kept: Mask, lengths: Indices) -> Ids:
-    """Move the kept values `(n, words)` to the left, without gaps, and fill with 0."""
-    moved = np.zeros_like(values)
-    moved[np.arange(values.shape[1]) < lengths[:, None]] = values[kept]
-    return moved
+def _resized(
+    problems: Sequence[Problem], owner: Indices, words: Ids, marks: Ids, sizes: Indices
+) -> tuple[Ids, Ids, Indices]:
+    """Spell out phrases, and close the gaps.
+
+    Args:
+        problems: the sentences.
+        owner: the sentence of each text, `(n,)`.
+        words: rows, and numbers of phrases, `(n, words)`.
+        marks: ids of marks, `(n, words)`.
+        sizes: how many words each position has, 0 or 1, `(n, words)`.
+
+    Returns:
+        Words and marks, `(n, longest)`, filled with 0, and the lengths, `(n,)`.
+    """
+    rows, columns = np.nonzero(words < 0)
+    numbers = (-1 - words[rows, columns]).tolist()
+    of_text = zip(owner[rows].tolist(), numbers, strict=True)
+    spelt = [problems[sentence].phrases[number] for sentence, number in of_text]
+    sizes[rows, columns] = [len(phrase.rows) for phrase in spelt]
+    merged = np.array([phrase.merged for phrase in spelt], dtype=np.bool_)
+    sizes[rows[merged], columns[merged] + 1] = 0
+    lengths = sizes.sum(axis=1)
+    of_phrase = np.repeat(words.ravel() < 0, sizes.ravel())
+    flat = np.repeat(words.ravel(), sizes.ravel())
+    flat[of_phrase] = np.fromiter((row for phrase in spelt for row in phrase.rows), np.int32)
+    inside = np.arange(max(1, int(lengths.max()))) < lengths[:, None]
+    moved, moved_marks = np.zeros((2, *inside.shape), dtype=np.int32)
+    moved[inside], moved_marks[inside] = flat, np.repeat(marks.ravel(), sizes.ravel())
+    return moved, moved_marks, lengths

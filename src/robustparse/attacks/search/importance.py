@@ -138,7 +138,7 @@ def _most_similar(state: State, answer: Answer) -> Searching[int]:
 
 
 class PWWS(Search):
-    """PWWS (Ren et al. 2019): substitutes each word's best candidate until the goal is reached.
+    """Changes each word by its best candidate until the goal is reached: PWWS (Ren et al. 2019).
 
     Candidates are chosen once, in the original sentence. Each step scores one state and keeps it
     even if the score does not rise. TextAttack's version of PWWS is `GreedyByImportance` with
@@ -147,16 +147,17 @@ class PWWS(Search):
     Args:
         outcome: without success, return the `best` scored state, which may be the original sentence
             or a single change, or the `last` state, with all words changed (the paper).
+        saliency: see `WeightedSaliency`; false is the search of CLARE (Li et al. 2021).
     """
 
-    def __init__(self, *, outcome: Outcome = "best") -> None:
+    def __init__(self, *, outcome: Outcome = "best", saliency: bool = True) -> None:
         check_choice("search: outcome", outcome, get_args(Outcome))
-        self.outcome = outcome
+        self.outcome, self.saliency = outcome, saliency
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
         state = problem.start()
-        ranked = yield from WeightedSaliency().rank(problem, clean, rng)
+        ranked = yield from WeightedSaliency(saliency=self.saliency).rank(problem, clean, rng)
         if ranked.choices is None or ranked.tried is None:
             return state
         best = clean.better(ranked.tried)

@@ -105,22 +105,27 @@ class WeightedSaliency(Ranking):
     Args:
         gain: `increase`, the increase in score over the original sentence (the paper), or `score`,
             the score itself (TextAttack).
+        saliency: false ranks by the gain alone (CLARE; Li et al. 2021, algorithm 1).
     """
 
-    def __init__(self, *, gain: Literal["increase", "score"] = "increase") -> None:
+    def __init__(
+        self, *, gain: Literal["increase", "score"] = "increase", saliency: bool = True
+    ) -> None:
         check_choice("ranking: gain", gain, ("increase", "score"))
-        self.gain = gain
+        self.gain, self.saliency = gain, saliency
 
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
         """See `Ranking.rank`."""
         start, positions = problem.start(), np.flatnonzero(problem.eligible)
         if not len(positions):
             return Ranked(positions, clean.over)
-        answer = yield Score(one_changed(start, positions, UNKNOWN))
-        if answer.over:
-            return Ranked(positions, over=True)
-        exponentials = np.exp(answer.scores - answer.scores.max())
-        saliency = exponentials / exponentials.sum()
+        saliency = np.ones(len(positions))
+        if self.saliency:
+            answer = yield Score(one_changed(start, positions, UNKNOWN))
+            if answer.over:
+                return Ranked(positions, over=True)
+            exponentials = np.exp(answer.scores - answer.scores.max())
+            saliency = exponentials / exponentials.sum()
         problem = (yield Propose(positions)).problem
         answer = yield Expand(start, positions)
         index, best = answer.best_of_each()

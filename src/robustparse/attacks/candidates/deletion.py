@@ -1,0 +1,21 @@
+"""The candidate that leaves a word out."""
+
+from collections.abc import Sequence
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+
+
+class Deletion(CandidateGenerator):
+    """Proposes to leave the word out; the last word of a text always stays."""
+
+    draws = False
+    verbatim = True
+    spans = True
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        return [[""] for _ in slots]
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        return "Deletion"
