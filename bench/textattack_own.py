@@ -28,6 +28,7 @@ from robustparse.attacks.search.requests import Search
 from robustparse.files import write_text
 from robustparse.models import ModelVictim
 from robustparse.types import Example
+from robustparse.victims import HuggingFaceClassifier
 from textattack_problem import kept_texts
 from textattack_victim import read_victim
 
@@ -36,26 +37,37 @@ BATCH_WORDS = 8192  # of a forward pass: what the caches of a core hold with a s
 REPEATS = 9  # of a round: it is over in a moment, in which the machine may be slow for once
 
 
-class TimedVictim(ModelVictim):
-    """A classifier that notes the seconds of its answers."""
+class Timed:
+    """A victim that notes the seconds of its answers."""
 
     def reset(self) -> None:
         """Forget the seconds."""
         self.seconds = 0.0
 
     def predict(self, *arguments: Any) -> Any:
-        """See `ModelVictim.predict`."""
-        return self._timed(super().predict, arguments)
+        """See `Victim.predict`."""
+        return self._timed(super().predict, arguments)  # type: ignore[misc]
 
     def gradient(self, *arguments: Any) -> Any:
-        """See `ModelVictim.gradient`."""
-        return self._timed(super().gradient, arguments)
+        """See `DifferentiableVictim.gradient`."""
+        return self._timed(super().gradient, arguments)  # type: ignore[misc]
 
     def _timed(self, answer: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         begin = time.perf_counter()
         given = answer(*arguments)
         self.seconds += time.perf_counter() - begin
         return given
+
+
+class TimedModel(Timed, ModelVictim):
+    """A classifier of ours."""
+
+
+class TimedClassifier(Timed, HuggingFaceClassifier):
+    """A classifier of transformers."""
+
+
+TimedVictim = TimedModel | TimedClassifier
 
 
 def outcome(sentence: SearchRun) -> dict[str, Any]:
@@ -90,7 +102,7 @@ def measured(
     rounds, spent = [], []
     for number in range(options.rounds):
         attack.seed = options.seed + number
-        for _ in range(REPEATS):
+        for _ in range(REPEATS if isinstance(victim, TimedModel) else 1):
             outcomes, seconds = attacked(attack, texts, victim)
             spent.append(seconds)
         rounds.append(outcomes)
@@ -110,7 +122,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    victim = TimedVictim([read_victim(options.victim, getattr(torch, options.dtype))])
+    victim: TimedVictim
+    if options.victim.is_dir():
+        victim = TimedClassifier(str(options.victim), device="cpu", precision=options.dtype)
+    else:
+        victim = TimedModel([read_victim(options.victim, getattr(torch, options.dtype))])
     texts = kept_texts(options.texts)[: options.limit]
     for method in options.methods:
         figures = measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)

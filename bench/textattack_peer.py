@@ -29,7 +29,7 @@ from textattack.constraints.pre_transformation import (
     RepeatModification,
     StopwordModification,
 )
-from textattack.models.wrappers import ModelWrapper
+from textattack.models.wrappers import HuggingFaceModelWrapper, ModelWrapper
 from textattack.search_methods import (
     AlzantotGeneticAlgorithm,
     BeamSearch,
@@ -40,6 +40,7 @@ from textattack.search_methods import (
 )
 from textattack.transformations import WordSwap
 from torch import Tensor, nn
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from textattack_network import PADDING, UNKNOWN, read_network
 
@@ -118,6 +119,36 @@ class TimedVictim(ModelWrapper):
         return torch.tensor(padded), torch.tensor([len(row) for row in rows])
 
 
+class TimedHuggingFace(HuggingFaceModelWrapper):
+    """TextAttack's wrapper of a classifier of transformers, with the seconds of its answers.
+
+    Args:
+        folder: holds the model and its tokenizer.
+        dtype: of the model.
+    """
+
+    def __init__(self, folder: Path, dtype: torch.dtype) -> None:
+        model = AutoModelForSequenceClassification.from_pretrained(folder, torch_dtype=dtype)
+        super().__init__(model.eval(), AutoTokenizer.from_pretrained(folder))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the seconds and the texts."""
+        self.seconds = 0.0
+        self.texts: set[Text] = set()
+
+    def __call__(self, text_input_list: Sequence[Text]) -> Tensor:
+        """Probabilities ``float64 (n, classes)``."""
+        begin = time.perf_counter()
+        answer = torch.softmax(super().__call__(text_input_list).double(), -1)
+        self.seconds += time.perf_counter() - begin
+        self.texts.update(text_input_list)
+        return answer
+
+
+Victim = TimedVictim | TimedHuggingFace
+
+
 def _columns(text: Text) -> tuple[str, ...]:
     return (text,) if isinstance(text, str) else text
 
@@ -137,7 +168,7 @@ class TableSwap(WordSwap):
         return self.table.get(word, [])
 
 
-def attack(method: str, victim: TimedVictim, options: argparse.Namespace) -> textattack.Attack:
+def attack(method: str, victim: Victim, options: argparse.Namespace) -> textattack.Attack:
     """TextAttack's attack: every word changed once at most, stop words kept, nothing else."""
     goal = textattack.goal_functions.UntargetedClassification(
         victim, model_batch_size=options.batch_size
@@ -150,7 +181,7 @@ def attack(method: str, victim: TimedVictim, options: argparse.Namespace) -> tex
 
 
 def attacked(
-    one: textattack.Attack, row: dict[str, Any], victim: TimedVictim, seed: int
+    one: textattack.Attack, row: dict[str, Any], victim: Victim, seed: int
 ) -> dict[str, Any]:
     """Return what became of a text. Its random choices follow only from the seed and its index."""
     textattack.shared.utils.set_seed(seed + row["index"])
@@ -207,7 +238,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    victim = TimedVictim(*read_network(options.victim, getattr(torch, options.dtype)))
+    dtype = getattr(torch, options.dtype)
+    if options.victim.is_dir():
+        victim = TimedHuggingFace(options.victim, dtype)
+    else:
+        victim = TimedVictim(*read_network(options.victim, dtype))
     rows = list(map(json.loads, options.texts.read_text("utf-8").splitlines()))[: options.limit]
     for method in options.methods:
         path = options.out / f"{method}.jsonl"

@@ -4,10 +4,11 @@
 
 Both attack the same classifier (the same weights, the same probabilities), a BiLSTM, or of pairs
 InferSent or ESIM (``--arch``), whose premises nobody changes. It is trained here on
-``FOLDER/train.tsv``, on the first texts of ``FOLDER/test.tsv``, with the same substitutes of every
-word, each word changed once at most and stop words kept. Substitutes are all of WordNet's synonyms,
-as in Ren et al. (2019), or the 50 nearest words among ``--vectors``, as in Jin et al. (2020). The
-searches are TextAttack's, as ``parity.py`` sets ours up.
+``FOLDER/train.tsv``, or is a fine-tuned classifier of transformers in a folder (``--model``), which
+each side wraps in its own way. Attacked are the first texts of ``FOLDER/test.tsv``, with the same
+substitutes of every word, each word changed once at most and stop words kept. Substitutes are all
+of WordNet's synonyms, as in Ren et al. (2019), or the 50 nearest words among ``--vectors``, as in
+Jin et al. (2020). The searches are TextAttack's, as ``parity.py`` sets ours up.
 
 *Speed* is texts a second from the first to the last. *Overhead* is the time outside the victim for
 every query that is charged; turning strings into the victim's numbers is the victim's on
@@ -40,7 +41,7 @@ from parity import DETERMINISTIC, RANDOM, mean_summary
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.neighbours import EmbeddingNeighbours
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms
-from robustparse.files import make_folder, write_text
+from robustparse.files import folder_digest, make_folder, write_text
 from textattack_problem import keep_texts, read_texts, stop_words, substitutes, train
 from textattack_victim import file_of
 
@@ -100,6 +101,7 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)
     names = "texts population_texts candidates size arch seed rounds population_rounds seeds"
     settings = [getattr(options, name) for name in f"{names} dtype threads".split()]
+    settings += [folder_digest(options.model)] if options.model else []
     folder = work / sha256(content + json.dumps(settings).encode()).hexdigest()[:12]
     if (folder / "victim.pt").exists():
         return folder
@@ -114,6 +116,9 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     table = substitutes(texts, generator, most)
     write_text(folder / "synonyms.json", json.dumps(table))
     write_text(folder / "stopwords.txt", "\n".join(stop_words(texts)) + "\n")
+    if options.model:
+        (folder / "victim.pt").touch()  # everything is there
+        return folder
     model = train(read_texts(files[0]), options.seed, options.size, options.arch)
     torch.save(file_of(model), folder / "victim.part")
     (folder / "victim.part").replace(folder / "victim.pt")
@@ -134,7 +139,7 @@ def run(
     out = make_folder(folder / side)
     command = [str(python), "-W", "ignore", str(BENCH / f"textattack_{side}.py")]
     for name, file in (
-        ("victim", "victim.pt"),
+        ("victim", options.model.resolve() if options.model else "victim.pt"),
         ("texts", "texts.jsonl"),
         ("synonyms", "synonyms.json"),
         ("stopwords", "stopwords.txt"),
@@ -229,6 +234,7 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, help="substitutes are neighbours in this file")
     parser.add_argument("--candidates", type=int, help="most substitutes of a word")
     parser.add_argument("--arch", choices=("lstm", "infersent", "esim"), default="lstm")
+    parser.add_argument("--model", type=Path, help="attack a classifier of transformers instead")
     parser.add_argument("--size", type=int, default=32, help="of the victim's layers")
     parser.add_argument("--texts", type=int, default=200, help="texts attacked")
     parser.add_argument("--population_texts", type=int, default=200, help="by pso and genetic")

@@ -10,6 +10,7 @@ import pytest
 
 import robustparse as rp
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
+from tiny_models import save_classifier
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "guides"
@@ -65,6 +66,41 @@ def test_the_page_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Path("report.html").exists()
     assert len(names["results"]) == 20
     assert rp.load("parser.ckpt").predict([["a", "b"]])
+
+
+def test_the_page_on_own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its models of three libraries, with few weights, on a handful of texts."""
+    spacy = pytest.importorskip("spacy")
+    pytest.importorskip("sklearn")
+    monkeypatch.chdir(tmp_path)
+    labels = ["cat", "dog"]
+    rows = [(" ".join(("the", label, "saw", "the", label)), label) for label in labels] * 3
+    Path("mr").mkdir()
+    for split in ("train", "test"):
+        Path(f"mr/{split}.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in rows))
+    Path("words.yaml").write_text(
+        "candidates: {class_path: Lexicon, init_args: {table: {cat: [dog], dog: [cat]}}}\n"
+        "search: {class_path: Greedy}\n"
+    )
+    save_classifier(Path("my-classifier"), labels)
+    pipeline = spacy.blank("en")
+    textcat = pipeline.add_pipe("textcat")
+    for label in labels:
+        textcat.add_label(label)
+    pipeline.initialize()
+    pipeline.to_disk("my_textcat")
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "own_models.md").read_text(), re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        names = run([block.replace('"pwws"', '"words.yaml"')])
+        victim, results = names["victim"], names["results"]
+        assert len(results) == len(rows)
+        shares = victim.answer([text.split() for text, _ in rows])
+        assert [str(each.clean) for each in results] == [label for label, _ in shares]
+    # The linear model is trained, and a word decides.
+    assert (
+        run([blocks[1].replace('"pwws"', '"words.yaml"')])["results"].summary["success_rate"] == 100
+    )
 
 
 def test_the_lines_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -55,6 +55,14 @@ ELSEWHERE = {
         "tests/api/test_taggers.py",
         "test_an_attack_by_tags_on_utterances",
     ),
+    "hf:my-classifier": (
+        "tests/cli/test_attack_victim.py",
+        "test_a_hugging_face_model_has_a_short_name",
+    ),
+    "report attacked/mine": (
+        "tests/attacks/test_spans.py",
+        "test_files_hold_the_changed_texts",
+    ),
     "victims.Spacy": ("tests/victims/test_spacy.py", "test_the_commands_take_it"),
 }
 # Guides that start from a checkpoint of another page's, which has its sizes.
