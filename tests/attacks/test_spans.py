@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.deletion import Deletion
 from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.attacks.candidates.masked_lm import MaskedLM
+from robustparse.attacks.candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.constraints.words import ProtectedPositions
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
@@ -264,14 +265,21 @@ def test_files_hold_the_changed_texts(tmp_path: Path) -> None:
     main(["report", str(tmp_path), "--out", str(tmp_path / "report.html")])
 
 
-@pytest.mark.parametrize("put", ["replace", "insert_before", "insert_after", "merge"])
+PUT: dict[str, Any] = {
+    "replace": MaskedLM,
+    "insert_before": partial(MaskedInsertion, side="before"),
+    "insert_after": MaskedInsertion,
+    "merge": MaskedMerge,
+}
+
+
+@pytest.mark.parametrize("put", PUT)
 def test_a_masked_lm_predicts_what_its_pipeline_predicts(put: Any, tmp_path: Path) -> None:
     save_bert(tmp_path / "bert", VOCABULARY)
     sentence = Sentence(("the", "dog", "eat", "a", "fox"))
     slots = [Slot(0, sentence, at) for at in range(len(sentence))]
-    model = MaskedLM(
-        str(tmp_path / "bert"), top_k=6, sample=None, precision="float64", put=put, least=0.01
-    )
+    settings = {"top_k": 6, "sample": None, "precision": "float64", "least": 0.01}
+    model = PUT[put](str(tmp_path / "bert"), **settings)
     fill = pipeline("fill-mask", str(tmp_path / "bert"), top_k=6, device="cpu")
     for slot, found in zip(slots, model.propose(slots, 0), strict=True):
         at, words = slot.position, list(sentence.words)

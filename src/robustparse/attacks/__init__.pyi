@@ -4,7 +4,7 @@ from .candidates.characters import CharacterEdits, CharacterVariant
 from .candidates.deletion import Deletion
 from .candidates.generator import CandidateGenerator, Merged, Slot
 from .candidates.lexicon import Lexicon
-from .candidates.masked_lm import MaskedLM
+from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
 from .candidates.neighbours import EmbeddingNeighbours
 from .candidates.one_of import OneOf
 from .candidates.sememes import Sememes
@@ -116,7 +116,9 @@ __all__ = [
     "LanguageTool",
     "Lexicon",
     "LinkGrammar",
+    "MaskedInsertion",
     "MaskedLM",
+    "MaskedMerge",
     "Merged",
     "MinimumLength",
     "NearestCharacter",

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -41,10 +41,10 @@ class MaskedLM(CandidateGenerator):
             with the others, near-ties may.
         device: `auto` takes a GPU if there is one.
         download: whether to download a model that is not in the local cache.
-        put: what the predicted words do: they `replace` a word, are inserted before or after it, or
-            `merge` it with the next word into one (Li et al. 2021, CLARE).
         least: the smallest probability of a word, among all pieces of the model.
     """
+
+    put: Put = "replace"
 
     is_model = True
     loads = ("_loaded",)
@@ -59,10 +59,8 @@ class MaskedLM(CandidateGenerator):
         precision: WeightPrecision = "float32",
         device: str = "auto",
         download: bool = False,
-        put: Put = "replace",
         least: float = 0.0,
     ) -> None:
-        check_choice("masked language model: put", put, get_args(Put))
         check_least("masked language model", top_k=top_k, sample=sample, batch_tokens=batch_tokens)
         if sample is not None and sample > top_k:
             raise InputError(
@@ -78,8 +76,6 @@ class MaskedLM(CandidateGenerator):
         self.precision: WeightPrecision = precision
         self.device = device
         self.download = download
-        self.put: Put = put
-        self.spans = self.verbatim = put != "replace"
         self.least = least
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
@@ -158,6 +154,45 @@ class MaskedLM(CandidateGenerator):
             found = (each.cpu().numpy() for each in (top, values.double(), shares >= self.least))
             for row, ids, logits, likely in zip(rows, *found, strict=True):
                 yield row, ids[likely], logits[likely]
+
+
+class MaskedInsertion(MaskedLM):
+    """Proposes to insert a word next to the word: words that the model predicts for a mask there.
+
+    Of CLARE (Li et al. 2021) and of BAE-I (Garg and Ramakrishnan 2020).
+
+    Args:
+        model: see `MaskedLM`.
+        side: `before` or `after` the word.
+        **settings: see `MaskedLM`.
+    """
+
+    verbatim = spans = True
+
+    def __init__(
+        self, model: str, *, side: Literal["before", "after"] = "after", **settings: Any
+    ) -> None:
+        check_choice("masked language model: side", side, ("before", "after"))
+        super().__init__(model, **settings)
+        self.side = side
+        self.put = "insert_before" if side == "before" else "insert_after"
+
+
+class MaskedMerge(MaskedLM):
+    """Proposes one word for the word and the next one: words that the model predicts for both.
+
+    Of CLARE (Li et al. 2021).
+
+    Args:
+        model: see `MaskedLM`.
+        **settings: see `MaskedLM`.
+    """
+
+    verbatim = spans = True
+    put = "merge"
+
+    def __init__(self, model: str, **settings: Any) -> None:
+        super().__init__(model, **settings)
 
 
 class _Pieces:
