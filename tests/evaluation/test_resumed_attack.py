@@ -217,7 +217,7 @@ DAMAGES = [
     ({"id": 1}, "repeats the sentence 1 of line 1"),
     ({"tokens": ["a"]}, "expected 1 heads"),
     ({WORDS: ["a"]}, "shorter"),
-    ({WORDS: [""] * 9}, WORDS),
+    ({WORDS: [""] * 9}, "longer"),
     ({WORDS: 3}, WORDS),
     ({"edited": [0, 1, 2, 3]}, "edited"),
     ({"gold": {"heads": [0], "labels": ["root"]}}, "gold"),
