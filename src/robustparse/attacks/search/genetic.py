@@ -59,6 +59,8 @@ class Genetic(Search):
     Sizes and temperature are the defaults of TextAttack.
     """
 
+    needs_scores = True
+
     def __init__(
         self,
         *,

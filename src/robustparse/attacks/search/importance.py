@@ -69,6 +69,7 @@ class GreedyByImportance(Search):
         check_choice("search: accept", accept, get_args(Accept))
         self.ranking, self.winner = ranking, winner
         self.judged, self.accept = judged, accept
+        self.needs_scores = ranking.needs_scores
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
@@ -149,6 +150,8 @@ class PWWS(Search):
             or a single change, or the `last` state, with all words changed (the paper).
         saliency: see `WeightedSaliency`; false is the search of CLARE (Li et al. 2021).
     """
+
+    needs_scores = True
 
     def __init__(self, *, outcome: Outcome = "best", saliency: bool = True) -> None:
         check_choice("search: outcome", outcome, get_args(Outcome))

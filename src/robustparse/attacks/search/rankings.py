@@ -53,7 +53,13 @@ class Ranked:
 
 
 class Ranking(ABC):
-    """Ranks the eligible positions of one sentence."""
+    """Ranks the eligible positions of one sentence.
+
+    Attributes:
+        needs_scores: see `Search.needs_scores`.
+    """
+
+    needs_scores: bool = False
 
     @abstractmethod
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
@@ -107,6 +113,8 @@ class WeightedSaliency(Ranking):
             the score itself (TextAttack).
         saliency: false ranks by the gain alone (CLARE; Li et al. 2021, algorithm 1).
     """
+
+    needs_scores = True
 
     def __init__(
         self, *, gain: Literal["increase", "score"] = "increase", saliency: bool = True

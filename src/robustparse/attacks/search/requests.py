@@ -322,9 +322,12 @@ class Search(ABC):
     Attributes:
         asks: whether it may query the victim or read `clean`. A search that does neither
             makes adversarial examples for training without any prediction.
+        needs_scores: whether its choices mean nothing if scores are only 0 or 1, as those of a
+            victim that answers labels without probabilities.
     """
 
     asks: bool = True
+    needs_scores: bool = False
 
     def warnings(self) -> Iterator[str]:
         """Yield warnings about settings that make the scores of an attack unreliable."""
