@@ -122,6 +122,14 @@ class ScoringVictim(Victim, Protocol):
 
 
 @runtime_checkable
+class CountingVictim(Victim, Protocol):
+    """A victim that counts what it does, such as the requests that it sends."""
+
+    def counts(self) -> dict[str, int]:
+        """Return all counts since it was made."""
+
+
+@runtime_checkable
 class ReadingVictim(Victim, Protocol):
     """A victim whose input words may differ from those of the text that is reworded."""
 
