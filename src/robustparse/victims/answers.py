@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from robustparse.errors import InputError
-from robustparse.grammars import canonical, language_of
+from robustparse.grammars import canonical, language_named, language_of
 from robustparse.tasks.task import Task
 from robustparse.types import DependencyTree, Floats, Ids, Label, LogicalForm, Predictions
 
@@ -170,6 +170,8 @@ class FormCode:
     """
 
     def __init__(self, language: str | None) -> None:
+        if language is not None:
+            language_named(language)  # raise an error if there is no such language
         self.language = language
         self._forms: dict[LogicalForm, int] = {}
         self._meanings: dict[str, int] = {}

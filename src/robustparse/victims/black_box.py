@@ -19,6 +19,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, Stopped, check_choice, check_least, reason
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
+from robustparse.tasks.semantic import semantic_task
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Ids, Predictions
 from robustparse.victims.answers import answer_code
@@ -81,7 +82,9 @@ class BlackBox(ABC):
     ) -> None:
         check_least("victim", batch_texts=batch_texts)
         check_choice("scores", scores, get_args(Scores))
-        self.task = named(task, language) if isinstance(task, str) else task
+        if task == "semantic":
+            task = semantic_task(language, stems=False)  # a text is read as it is
+        self.task = named(task) if isinstance(task, str) else task
         self.labels, self.training, self.batch_texts = labels, training, batch_texts
         self.pairs, self._scores = pairs, scores
         self._code = answer_code(self.task, labels, self.answers_unreadable)

@@ -16,7 +16,7 @@ from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.label_answers import Token, label_in, probabilities_of
 from robustparse.victims.prompts import TEMPLATES, Shot, drawn, rendered, template_in
-from robustparse.victims.service import Read, Service
+from robustparse.victims.service import REFUSED, Read, Service
 from robustparse.victims.transports import Body, OpenAITransport, key_named
 
 Kind = Literal["classification", "entailment", "semantic"]
@@ -49,7 +49,7 @@ class Endpoint(Service):
         shots: how many are drawn; classes take turns.
         seed: of the draw; also sent to the server.
         scores: ``probabilities`` if the server gives the log-probabilities of tokens, else
-            ``none``. By default, one request more finds out, before a search that needs them.
+            ``none``. By default, the first request, about a text of one word, finds out.
         answer_tokens: the most tokens of an answer; by default 16, for forms 256.
         parameters: further entries of the request, or other values; null leaves an entry out.
         **settings: see `Service`.
@@ -116,8 +116,14 @@ class Endpoint(Service):
     def _found(self) -> Scores:
         """Ask about a text of one word whether the server gives log-probabilities."""
         word = next(iter(self._label_words.values()), "a")
-        body = self.request(([word], [word]) if self.pairs else [word])
-        (value,) = self.values([body])
+        body = self._completion(([word], [word]) if self.pairs else [word], logprobs=True)
+        try:
+            (value,) = self.values([body])
+        except InputError as error:
+            if error.key != REFUSED:
+                raise
+            value = ["", None]  # some servers refuse requests for log-probabilities
+            self.keep(body, value)
         return "none" if value[1] is None else "probabilities"
 
     def transport(self) -> OpenAITransport:
@@ -127,6 +133,9 @@ class Endpoint(Service):
 
     def request(self, text: Any) -> Body:
         """Return the chat completion that is asked for."""
+        return self._completion(text, logprobs=self.scores == "probabilities")
+
+    def _completion(self, text: Any, logprobs: bool) -> Body:
         context, words = text if self.pairs else ((), text)
         values = {
             "text": " ".join(words),
@@ -143,7 +152,7 @@ class Endpoint(Service):
             "seed": self.seed,
             "max_tokens": self._answer_tokens,
         }
-        if self._declared != "none":
+        if logprobs:
             body["logprobs"] = True
             body |= {} if self.kind == "semantic" else {"top_logprobs": _TOP}
         body |= self.parameters

@@ -104,7 +104,7 @@ class Budget:
         key = "max_requests" if self.requests_spent else "max_tokens"
         limit = getattr(self, key)
         return InputError(
-            f"the budget of {limit} is spent ({self.requests} requests, {self.tokens} tokens)",
+            f"the budget of {limit} is spent, by {self.requests} requests",
             key=f"victim: {key}",
             remedy="what is finished is kept: run again for as much again, or raise the budget",
         )

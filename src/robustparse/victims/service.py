@@ -23,6 +23,9 @@ from robustparse.victims.transports import Body, Transport, check_url, key_named
 _TEXTS_PER_CONNECTION = 32
 """The end of a call leaves some connections idle, for at most 1/32 of its time on average."""
 
+REFUSED = "victim"
+"""The key of errors about requests that the server does not accept."""
+
 
 class Read(NamedTuple):
     """An answer as it was read from a reply.
@@ -164,7 +167,7 @@ class Service(BlackBox):
             )
         return InputError(
             f"the server answered {status} ({said})",
-            key="victim",
+            key=REFUSED,
             remedy="check url and model, and what the server accepts in a request",
         )
 
@@ -188,6 +191,10 @@ class Service(BlackBox):
         """Return what is kept of the reply to each request; those in the cache are not sent."""
         keys, values, _ = self._values(requests)
         return [values[key] for key in keys]
+
+    def keep(self, request: Body, value: Value) -> None:
+        """Put a value for a request into the cache."""
+        self._answers.write({request_key(self.url, request): value})
 
     def _values(
         self, requests: Sequence[Body]
