@@ -16,7 +16,7 @@ from service_stub import Stub, completion, serving, texts_of
 
 KEY = "sk-not-in-any-file"
 RECIPE = """\
-candidates: {class_path: robustparse.attacks.Lexicon, init_args: {table: TABLE}}
+candidates: {class_path: robustparse.attacks.Lexicon, init_args: {table: lexicon.json}}
 search: {class_path: robustparse.attacks.SEARCH}
 budget: 12
 live: 2
@@ -36,8 +36,8 @@ def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     monkeypatch.setenv("MY_KEY", KEY)
     write_texts(tmp_path / "reviews.tsv", texts(14, "test"))
     for search in ("Greedy", "PWWS"):
-        recipe = RECIPE.replace("SEARCH", search).replace("TABLE", json.dumps(review_lexicon(0)))
-        (tmp_path / f"{search}.yaml").write_text(recipe)
+        (tmp_path / f"{search}.yaml").write_text(RECIPE.replace("SEARCH", search))
+    (tmp_path / "lexicon.json").write_text(json.dumps(review_lexicon(0)))
     with serving(Stub(lambda body: completion(label(texts_of(body)), tokens=9))) as running:
         yield running
 
@@ -55,9 +55,9 @@ def test_a_budget_ends_the_command_and_it_resumes_with_other_limits(
     stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     attack = arguments(stub, "attack", "--out", "out")
-    error = mistake(capsys, *attack, "--victim.max_requests", 25)
+    error = mistake(capsys, *attack, "--victim.max_requests", 60)
     assert "max_requests" in error
-    assert stub.requests == 25
+    assert stub.requests == 60
     finished = list(read_records(Path("out/examples.jsonl")))
     assert 0 < len(finished) < 14
     main([*attack, "--victim.max_concurrent", "3", "--victim.timeout", "30"])
@@ -70,8 +70,8 @@ def test_a_budget_ends_the_command_and_it_resumes_with_other_limits(
         assert line["clean"]["label"] == label(" ".join(line["tokens"]))
         assert line["attacked"]["label"] == label(" ".join(line["adversarial_tokens"]))
     summary = json.loads(Path("out/summary.json").read_text())
-    assert summary["service"]["requests"] == stub.requests - 25
-    assert summary["service"]["tokens"] == 9 * (stub.requests - 25)
+    assert summary["service"]["requests"] == stub.requests - 60
+    assert summary["service"]["tokens"] == 9 * (stub.requests - 60)
     assert "requests" in printed.out
     run = json.loads(Path("out/run.json").read_text())["victim"]["init_args"]
     assert (run["url"], run["model"]) == (stub.url, "tiny")
