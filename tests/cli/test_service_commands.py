@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_runs import mistake, table
+from test_documented_commands import ROOT, commands, launched
 
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
@@ -130,3 +132,26 @@ def test_any_json_service(stub: Stub, capsys: pytest.CaptureFixture[str]) -> Non
     main(["attack", "--attack", "Greedy.yaml", *victim, "--out", "out"])
     for line in read_records(Path("out/examples.jsonl")):
         assert line["attacked"]["label"] == label(" ".join(line["adversarial_tokens"]))
+
+
+def test_the_commands_of_the_guide_run(stub: Stub) -> None:
+    """They attack and score the server here, with the recipe and the data of this test."""
+    stub.answer = lambda body: (
+        completion("negative" if "bad" in texts_of(body) else "positive")
+        if "model" in body
+        else [{"label": "negative" if "bad" in body["inputs"] else "positive"}]
+    )
+    found = commands((ROOT / "docs" / "guides" / "services.md").read_text())
+    assert len(found) == 3
+    Path("mr").mkdir()
+    rows = [each for each in texts(60, "test") if each.gold != "mixed"][:8]
+    for command in found:
+        named = "robustparse.victims.Http" in command
+        golds = {"negative": "negative" if named else "0", "positive": "positive" if named else "1"}
+        write_texts(Path("mr/test.tsv"), [replace(each, gold=golds[each.gold]) for each in rows])
+        command = command.replace("yoo2020_wordnet", "Greedy.yaml")
+        for url in ("http://localhost:8000/v1", "http://localhost:5000/predict"):
+            command = command.replace(url, stub.url)
+        main(launched(command)[1])
+    for name in ("llm", "http"):
+        assert len(list(read_records(Path("attacked", name, "examples.jsonl")))) == 8

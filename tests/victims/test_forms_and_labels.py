@@ -28,6 +28,7 @@ from robustparse.errors import InputError
 from robustparse.grammars import exact_match
 from robustparse.types import Example, LogicalForm, Sentence
 from robustparse.victims import FunctionVictim
+from robustparse.victims.form_answers import form_in
 
 RIGHT = "( lambda $0 e ( and ( river:t $0 ) ( loc:t $0 texas ) ) )"
 FORMS = {
@@ -155,3 +156,21 @@ def test_settings_of_another_task_are_refused(settings: dict[str, Any], key: str
     with pytest.raises(InputError) as error:
         FunctionVictim(sure, **settings)
     assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("answer", "form"),
+    [
+        (RIGHT, RIGHT),
+        (f"  {RIGHT}\n", RIGHT),
+        (RIGHT.replace("( ", "(").replace(" )", ")"), RIGHT),
+        (f"Here it is:\n```lisp\n{RIGHT}\n```\nIt asks for rivers.", RIGHT),
+        (f"`{RIGHT}`", RIGHT),
+        (RIGHT[:-2], None),
+        ("I do not know.", None),
+        ("", None),
+        (f"{RIGHT} {RIGHT}", None),
+    ],
+)
+def test_a_form_is_found_in_an_answer(answer: str, form: str | None) -> None:
+    assert form_in(answer, "lambda") == form

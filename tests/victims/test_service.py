@@ -23,7 +23,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.errors import InputError
 from robustparse.evaluation.records import read_records
-from robustparse.types import Example, Sentence
+from robustparse.types import Example, LogicalForm, Sentence
 from robustparse.victims import Endpoint, FunctionVictim, dispatcher
 from sample_texts import texts
 from service_stub import Fault, Stub, completion, serving, texts_of
@@ -423,3 +423,37 @@ def test_mistakes_are_named(settings: dict[str, Any], key: str) -> None:
         Endpoint(**{"url": "http://localhost/v1", "model": "m", "labels": LABELS, **settings})
     assert error.value.key == key
     assert KEY not in str(error.value)
+
+
+def test_forms_and_pairs_are_asked_for_too(stub: Stub, tmp_path: Path) -> None:
+    right, wrong = "( lambda $0 e ( river:t $0 ) )", "(lambda $0 e (lake:t $0))"
+
+    def answer(body: Any) -> Any:
+        if "Premise" in body["messages"][0]["content"]:
+            return completion("yes" if "moved" in texts_of(body) else "no")
+        form = wrong if "streams" in texts_of(body) else right
+        return completion(form, {form: 0.25})
+
+    stub.answer = answer
+    stub.fault = lambda body, before: "nonsense" if before == 0 else None
+    (tmp_path / "train.tsv").write_text(
+        f"list lakes\t{wrong.replace('(', '( ')}\n".replace(")", " )")
+    )
+    settings = {"examples": str(tmp_path / "train.tsv"), "language": "lambda"}
+    parser = Endpoint(stub.url, "tiny", task="semantic", **settings)
+    assert parser.scores == "probabilities"
+    gold = LogicalForm(right, "lambda")
+    attack = Attack(Lexicon({"rivers": ["brooks", "streams"]}), Greedy())
+    (line,) = rp.attack(parser, [Example(0, Sentence(("list", "rivers")), gold)], attack).lines
+    assert (line["success"], line["adversarial_tokens"]) == (True, ["list", "streams"])
+    assert line["attacked"]["form"] == "( lambda $0 e ( lake:t $0 ) )"
+    judge = Endpoint(stub.url, "tiny", ["yes", "no"], task="entailment", scores="none")
+    pair = Example(0, Sentence(("it", "moved"), context=("a", "dog", "ran")), "yes")
+    attack = Attack(Lexicon({"moved": ["ran", "slept"]}), Greedy())
+    (line,) = rp.attack(judge, [pair], attack).lines
+    assert (line["success"], line["adversarial_tokens"]) == (True, ["it", "ran"])
+
+
+def test_what_a_model_says_to_itself_is_no_answer(stub: Stub) -> None:
+    stub.answer = lambda body: completion("<think>positive or negative?</think>\n\nnegative")
+    assert endpoint(stub, scores="none").answer([["a"]]) == ["negative"]

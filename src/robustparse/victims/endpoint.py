@@ -9,11 +9,12 @@ from typing import Any, Literal, cast, get_args
 from robustparse.attacks.victim import Scores
 from robustparse.data.columns import Known
 from robustparse.errors import InputError, check_choice, check_least, check_seed
-from robustparse.grammars import canonical, language_of
+from robustparse.grammars import language_of
 from robustparse.tasks.registry import named
 from robustparse.types import Example
 from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
+from robustparse.victims.form_answers import form_in
 from robustparse.victims.label_answers import Token, label_in, probabilities_of
 from robustparse.victims.prompts import TEMPLATES, Shot, drawn, rendered, template_in
 from robustparse.victims.service import REFUSED, Read, Service
@@ -77,7 +78,9 @@ class Endpoint(Service):
         check_least("victim", 0, shots=shots)
         check_seed("victim: seed", seed)
         name = "semantic" if task == "semantic" else "classification"
-        known = Known(labels=None if labels is None else [*labels])
+        pairs = labels if isinstance(labels, Mapping) else {each: each for each in labels or ()}
+        words = {str(label): word for label, word in pairs.items()}  # YAML has numbers as keys
+        known = Known(labels=[*words] or None)
         read = named(name, language).files.read
         training = [] if examples is None else read(examples, known=known)
         if name == "semantic" and language is None:
@@ -85,7 +88,7 @@ class Endpoint(Service):
         super().__init__(
             url,
             name,
-            labels=None if labels is None else [*labels],
+            labels=None if labels is None else [*words],
             training=training,
             pairs=task == "entailment",
             language=language,
@@ -94,7 +97,6 @@ class Endpoint(Service):
         self.check(training)
         self.model, self.kind, self.language, self.seed = model, task, language, seed
         self.parameters = parameters or {}
-        words = labels if isinstance(labels, Mapping) else {each: each for each in labels or ()}
         self._label_words = _checked_words(words)
         self._declared = scores
         self._answer_tokens = answer_tokens or _ANSWER_TOKENS[task]
@@ -189,6 +191,7 @@ class Endpoint(Service):
     def read(self, value: Value) -> Read:
         """Return the label or form, with its probability or probabilities if they are known."""
         text, listed = value
+        text = text.rpartition("</think>")[2]  # what a model says to itself is no answer
         tokens = [Token(*each) for each in listed or ()]
         if self._declared == "probabilities" and not tokens:
             raise InputError(
@@ -207,11 +210,9 @@ class Endpoint(Service):
 
     def _form(self, text: str, tokens: Sequence[Token]) -> Read:
         """Return the form; its probability is the product of those of its tokens."""
-        form = " ".join(text.split())
-        try:
-            canonical(form, str(self.language))
-        except InputError:
-            return Read(form, False)
+        form = form_in(text, str(self.language))
+        if form is None:
+            return Read(text, False)
         if not tokens:
             return Read(form, True)
         return Read((form, min(1.0, math.exp(sum(each.logprob for each in tokens)))), True)

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from robustparse.errors import InputError, reason
-from robustparse.grammars import canonical
+from robustparse.grammars import language_of
 from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
+from robustparse.victims.form_answers import form_in
 from robustparse.victims.prompts import rendered, template_in, template_of
 from robustparse.victims.service import Read, Service
 from robustparse.victims.transports import Body, HttpTransport, key_named
@@ -109,11 +110,11 @@ class Http(Service):
             return Read(UNREADABLE, False)
         return Read(name if shares is None else (name, _in_order(shares, self.labels)), True)
 
-    def _form(self, form: str, share: Any) -> Read:
-        try:
-            canonical(form, str(self.task.answers.language))
-        except InputError:
-            return Read(form, False)
+    def _form(self, text: str, share: Any) -> Read:
+        language = self.task.answers.language or language_of(text.split())
+        form = form_in(text, language)
+        if form is None:
+            return Read(text, False)
         return Read(form if share is None else (form, share), True)
 
 
