@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -214,6 +215,7 @@ def test_a_server_that_names_a_pause_is_left_alone(stub: Stub) -> None:
         ("401", "victim: key_variable", 1),
         ("403", "victim: key_variable", 1),
         ("404", "victim", 1),
+        ("307", "victim", 1),
         ("422", "victim", 1),
         ("500", "victim: url", 4),
         ("429", "victim: url", 4),
@@ -406,6 +408,7 @@ def test_a_server_without_probabilities_is_attacked_by_its_labels(stub: Stub, gi
     ("settings", "key"),
     [
         ({"url": "localhost:8000"}, "victim: url"),
+        ({"url": "http://[here"}, "victim: url"),
         ({"url": f"http://me:{KEY}@localhost/v1"}, "victim: url"),
         ({"max_concurrent": 0}, "victim: max_concurrent"),
         ({"max_requests": 0}, "victim: max_requests"),
@@ -457,3 +460,25 @@ def test_forms_and_pairs_are_asked_for_too(stub: Stub, tmp_path: Path) -> None:
 def test_what_a_model_says_to_itself_is_no_answer(stub: Stub) -> None:
     stub.answer = lambda body: completion("<think>positive or negative?</think>\n\nnegative")
     assert endpoint(stub, scores="none").answer([["a"]]) == ["negative"]
+
+
+def test_an_interruption_keeps_all_answers_that_have_come(stub: Stub, tmp_path: Path) -> None:
+    stub.held_after = 25
+    cache, here = tmp_path / "answers.sqlite", threading.main_thread().ident
+
+    def interrupt() -> None:
+        while stub.requests < 33:
+            time.sleep(0.01)
+        signal.pthread_kill(here or 0, signal.SIGINT)
+
+    victim = endpoint(stub, cache=str(cache), max_concurrent=8)
+    asked = [[f"w{number}"] for number in range(60)]
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        victim.answer(asked)
+    thread.join()
+    assert rows(cache) == 25
+    stub.held_after = float("inf")
+    assert [answer[0] for answer in victim.answer(asked)] == [reply(each[0])[0] for each in asked]
+    assert set(stub.answered.values()) == {1}

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Coroutine
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+_SECONDS_TO_END = 10.0
 
 
 class BackgroundLoop:
@@ -17,12 +19,21 @@ class BackgroundLoop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Wait for a coroutine; an interruption, such as Ctrl-C, cancels it first."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        """Wait for a coroutine; an interruption, such as Ctrl-C, cancels it and lets it end."""
+        ended = Event()
+
+        async def whole() -> T:
+            try:
+                return await coroutine
+            finally:
+                ended.set()
+
+        future = asyncio.run_coroutine_threadsafe(whole(), self._loop)
         try:
             return future.result()
         except BaseException:
-            future.cancel()
+            if future.cancel():
+                ended.wait(_SECONDS_TO_END)
             raise
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from robustparse.errors import InputError
+from robustparse.victims.answer_cache import Value
 from robustparse.victims.request_limits import Budget, PerMinute, Taken
 from robustparse.victims.transports import Body, NoReplyError, Reply, Transport
 
@@ -25,9 +26,6 @@ FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 60.0
 _PASSING = frozenset({408, 409, 425, 429})  # and all from 500 on
 _SHOWN = 200  # characters of a reply in messages
-
-Value = list[Any]
-"""What is kept of a reply, in JSON."""
 
 Keep = Callable[[Mapping[bytes, Value]], None]
 """Stores values by the keys of their requests."""
@@ -168,7 +166,7 @@ class Dispatcher:
         try:
             reply = await self._transport.post(body)
             used = 0
-            if reply.status >= 400:
+            if not 200 <= reply.status < 300:
                 raise self._failure(reply)
             try:
                 value, tokens = self._reader.accepted(json.loads(reply.content))

@@ -125,19 +125,23 @@ def check_url(url: str) -> None:
     Raises:
         InputError: the message does not repeat a password.
     """
-    parts = urlsplit(url)
+    expected = "an address, such as http://localhost:8000/v1"
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise InputError(reason(error), key="victim: url", expected=expected) from None
     if parts.username is not None or parts.password is not None:
         found = "holds a user name or password, which run.json would show"
         remedy = "leave them out; the key is read from an environment variable (`key_variable`)"
         raise InputError(found, key="victim: url", remedy=remedy)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        expected = "an address, such as http://localhost:8000/v1"
         raise InputError(f"got {url!r:.80}", key="victim: url", expected=expected)
 
 
 def _client(httpx: Any, timeout: float, connections: int) -> Any:
+    """Return a client that follows no redirections, which could lead the key elsewhere."""
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    return httpx.AsyncClient(limits=limits, timeout=timeout, follow_redirects=True)
+    return httpx.AsyncClient(limits=limits, timeout=timeout)
 
 
 def _cause(error: BaseException) -> str:
