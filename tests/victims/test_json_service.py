@@ -16,6 +16,8 @@ from robustparse.types import Example, LogicalForm, Sentence
 from robustparse.victims import FunctionVictim, Http, dispatcher
 from service_stub import Stub, serving
 
+pytest.importorskip("httpx2")
+
 LABELS = ["no", "yes"]
 
 

@@ -22,6 +22,8 @@ from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.label_answers import label_in
 from tiny_language_models import save_gpt2
 
+pytest.importorskip("openai")
+
 LABELS = ["negative", "positive"]
 WORDS = ["a", "good", "bad", "film", "dull", "fine", "fun", "slow"]
 PROMPT = "{{ labels | join(' ') }} {{ text }}"

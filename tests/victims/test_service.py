@@ -29,6 +29,8 @@ from robustparse.victims import Endpoint, FunctionVictim, dispatcher
 from sample_texts import texts
 from service_stub import Fault, Stub, completion, serving, texts_of
 
+pytest.importorskip("openai")
+
 LABELS = ["negative", "positive"]
 KEY = "sk-never-shown-1234"
 

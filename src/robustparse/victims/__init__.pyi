@@ -9,8 +9,8 @@ __all__ = [
     "BlackBox",
     "Endpoint",
     "FunctionVictim",
-    "HuggingFaceClassifier",
     "Http",
+    "HuggingFaceClassifier",
     "Service",
     "Spacy",
 ]
