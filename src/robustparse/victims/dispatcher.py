@@ -24,6 +24,7 @@ FIRST_PAUSE = 0.5
 """Seconds before the first repetition, without ``Retry-After``."""
 
 _LONGEST_PAUSE = 60.0
+_GATHERED = 0.02  # seconds in which answers gather that are written together
 _PASSING = frozenset({408, 409, 425, 429})  # and all from 500 on
 _SHOWN = 200  # characters of a reply in messages
 
@@ -106,9 +107,9 @@ class Dispatcher:
             InputError: the budget is spent, or a request failed for good. All other replies have
                 been kept.
         """
-        waiting, values = iter(bodies.items()), dict[bytes, Value]()
-        arrived: asyncio.Queue[tuple[bytes, Value] | None] = asyncio.Queue()
-        keeping = asyncio.create_task(_keep_arriving(arrived, keep))
+        waiting = iter(bodies.items())
+        values, arrived, ended = dict[bytes, Value](), dict[bytes, Value](), asyncio.Event()
+        keeping = asyncio.create_task(_keep_arriving(arrived, ended, keep))
         self._failed = False
 
         async def work() -> None:
@@ -117,14 +118,13 @@ class Dispatcher:
                     return
                 value = await self._answered(body)
                 if value is not None:
-                    values[key] = value
-                    arrived.put_nowait((key, value))
+                    values[key] = arrived[key] = value
 
         workers = [work() for _ in range(min(self._max_concurrent, len(bodies)))]
         try:
             ends = await asyncio.gather(*workers, return_exceptions=True)
         finally:
-            arrived.put_nowait(None)
+            ended.set()
             await keeping
         for end in ends:
             if end is not None:
@@ -222,15 +222,17 @@ class Dispatcher:
         return " ".join(text.split())[:_SHOWN]
 
 
-async def _keep_arriving(arrived: asyncio.Queue[tuple[bytes, Value] | None], keep: Keep) -> None:
-    """Keep values as they arrive, until None does; those that arrive meanwhile go together."""
-    ended = False
-    while not ended:
-        batch = [await arrived.get()]
-        while not arrived.empty():
-            batch.append(arrived.get_nowait())
-        ended = None in batch
-        await asyncio.to_thread(keep, dict(filter(None, batch)))
+async def _keep_arriving(arrived: dict[bytes, Value], ended: asyncio.Event, keep: Keep) -> None:
+    """Keep values soon after they arrive, several at once, until no more can arrive."""
+    last = False
+    while not last:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), _GATHERED)
+        last = ended.is_set()
+        batch = dict(arrived)
+        arrived.clear()
+        if batch:
+            await asyncio.to_thread(keep, batch)
 
 
 def _pause(attempt: int) -> float:
