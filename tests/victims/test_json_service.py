@@ -132,3 +132,17 @@ def test_mistakes_are_named(stub: Stub, request_template: str, answer: str, key:
     with pytest.raises(InputError) as error:
         asked()
     assert error.value.key == key
+
+
+def test_a_cache_serves_other_paths_too(stub: Stub, tmp_path: Path) -> None:
+    stub.answer = lambda body: {"first": "yes", "second": "no"}
+    settings = {"labels": LABELS, "cache": str(tmp_path / "answers.sqlite")}
+    request = "{{ text | tojson }}"
+
+    def asked(answer: str) -> list[Any]:
+        return Http(stub.url, f"[{request}]", answer, **settings).answer([["a"]])
+
+    assert (asked("first"), asked("second"), stub.requests) == (["yes"], ["no"], 1)
+    with pytest.raises(InputError) as error:
+        asked("third")
+    assert error.value.path == settings["cache"]

@@ -95,14 +95,27 @@ class Http(Service):
             ) from None
 
     def accepted(self, content: Any) -> tuple[Value, int | None]:
-        """Keep the answer and the probabilities."""
+        """Keep the whole reply, if it has an answer."""
+        self._found(content)
+        return [content], 0
+
+    def _found(self, content: Any) -> tuple[Any, Any]:
+        """Return the answer in a reply, and its probabilities or None."""
         answer = _at(content, self.answer_path)
-        shares = None if self.probabilities is None else _at(content, self.probabilities)
-        return [answer, shares], 0
+        return answer, None if self.probabilities is None else _at(content, self.probabilities)
 
     def read(self, value: Value) -> Read:
-        """Return the label or the form."""
-        answer, shares = value
+        """Return the label or the form.
+
+        Raises:
+            InputError: a reply in the cache, from a run with other settings, lacks the answer.
+        """
+        try:
+            answer, shares = self._found(value[0])
+        except (LookupError, TypeError, ValueError):
+            found = f"the cache has the reply {json.dumps(value[0])[:80]}"
+            expected = f"replies with {self.answer_path} {self.probabilities or ''}".rstrip()
+            raise InputError(found, path=self.cache, key="victim", expected=expected) from None
         name = answer if isinstance(answer, str) else json.dumps(answer)
         if self.labels is None:
             return self._form(name, shares)
