@@ -26,6 +26,49 @@ YOO_2020: list[tuple[str, Any]] = [
     ("constraints.TaggerTag.noun_verb", False),
 ]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
+    # Gao et al. 2018: the combined score with lambda 1, substitutions, an edit distance of 30.
+    "deepwordbug": [
+        ("candidates.edits", ["substitute"]),
+        ("candidates.sample", 1),
+        ("constraints.LevenshteinDistance.most", 30),
+        ("search.ranking.score", "combined"),
+        ("search.ranking.weight", 1.0),
+    ],
+    # TextAttack 0.3.11, DeepWordBugGao2018: the best of one edit of each kind, words of two
+    # characters at least.
+    "deepwordbug_textattack": [
+        ("candidates.edits", ["swap", "substitute", "delete", "insert"]),
+        ("candidates.sample", 1),
+        ("candidates.per", "edit"),
+        ("candidates.inner", False),
+        ("constraints.StopWords.fold", False),
+        ("constraints.MinimumLength.characters", 2),
+        ("constraints.LevenshteinDistance.most", 30),
+        ("search.accept", "current"),
+    ],
+    # Li et al. 2018: one bug of each kind, five neighbours, a similarity of 0.8.
+    "textbugger": [
+        ("candidates.generators.CharacterEdits.edits", ["delete", "swap"]),
+        ("candidates.generators.CharacterEdits.inner", True),
+        ("candidates.generators.CharacterEdits.sample", 1),
+        ("candidates.generators.CharacterEdits.per", "edit"),
+        ("candidates.generators.EmbeddingNeighbours.k", 5),
+        ("constraints.SentenceSimilarity.minimum", 0.8),
+        ("constraints.SentenceSimilarity.measure", "cosine"),
+        ("constraints.SentenceSimilarity.reference", "original"),
+        ("constraints.SentenceSimilarity.window", None),
+        ("search.accept", "any"),
+    ],
+    # Pruthi et al. 2019: all edits within the word, words of four letters at least, one word.
+    "pruthi": [
+        ("candidates.generators.CharacterEdits.edits", ["swap", "delete", "insert"]),
+        ("candidates.generators.CharacterEdits.inner", True),
+        ("candidates.generators.CharacterEdits.sample", None),
+        ("candidates.generators.KeyboardNeighbours.inner", True),
+        ("constraints.MinimumLength.characters", 4),
+        ("constraints.EditBudget.gamma", 1.0),
+        ("constraints.EditBudget.most", 1),
+    ],
     # Jin et al. 2020: N = 50 synonyms, cosine 0.7, the same part of speech, importance by deletion
     # with equation 2. Their code (jind11/TextFooler and its issues 12 and 43): similarity 0.5 for
     # the published figures, in windows of 15 words, with the sentence before the change.

@@ -35,9 +35,13 @@ from sample_runs import sentences
 # Every recipe, and whether its results depend on the seed.
 RECIPES = {
     "beam": False,
+    "deepwordbug": True,
+    "deepwordbug_textattack": True,
     "genetic": True,
+    "pruthi": False,
     "pso": True,
     "pwws": False,
+    "textbugger": True,
     "textfooler": False,
     "textfooler_released": False,
     "wang2021": True,

@@ -22,9 +22,33 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords WordVectorCosine TaggerTag",
         "Beam",
     ),
+    "deepwordbug": (
+        "",
+        "CharacterEdits",
+        "LevenshteinDistance",
+        "DeepWordBug(TemporalScore)",
+    ),
+    "deepwordbug_textattack": (
+        "",
+        "CharacterEdits",
+        "StopWords MinimumLength LevenshteinDistance",
+        "GreedyByImportance(UnknownWord)",
+    ),
     "genetic": ("", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
+    "pruthi": (
+        "",
+        "Union(CharacterEdits KeyboardNeighbours)",
+        "MinimumLength StopWords EditBudget",
+        "Greedy",
+    ),
     "pso": ("", "Sememes", "StopWords", "ParticleSwarm"),
     "pwws": ("", "WordNetSynonyms", "StopWords", "PWWS"),
+    "textbugger": (
+        "",
+        "Union(CharacterEdits Homoglyphs KeyboardNeighbours EmbeddingNeighbours)",
+        "StopWords SentenceSimilarity",
+        "GreedyByImportance(DeletedWord)",
+    ),
     "textfooler": (
         "",
         "EmbeddingNeighbours",

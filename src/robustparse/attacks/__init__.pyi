@@ -8,6 +8,7 @@ from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
 from .candidates.neighbours import EmbeddingNeighbours
 from .candidates.one_of import OneOf
 from .candidates.sememes import Sememes
+from .candidates.similar_characters import Homoglyphs, KeyboardNeighbours
 from .candidates.table import TableCandidates
 from .candidates.training_words import TrainingWords
 from .candidates.union import Union
@@ -15,7 +16,7 @@ from .candidates.vocabulary import VocabularyWords
 from .candidates.wordnet import WordNetSynonyms
 from .constraints.bert_score import BERTScore
 from .constraints.constraint import Constraint
-from .constraints.edits import EditBudget, Repeat
+from .constraints.edits import EditBudget, LevenshteinDistance, Repeat
 from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
 from .constraints.language_model import LanguageModel, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
@@ -46,6 +47,7 @@ from .goals.wrong_form import WrongForm
 from .problem import Problem
 from .results import AttackResult
 from .search.beam import Beam, Greedy
+from .search.deepwordbug import DeepWordBug
 from .search.genetic import Genetic
 from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
 from .search.importance import PWWS, GreedyByImportance
@@ -56,6 +58,8 @@ from .search.rankings import (
     GradientNorm,
     RandomOrder,
     Ranking,
+    TemporalScore,
+    TextOrder,
     UnknownWord,
     WeightedSaliency,
 )
@@ -94,6 +98,7 @@ __all__ = [
     "Compare",
     "Constraint",
     "CurrentTag",
+    "DeepWordBug",
     "DeletedWord",
     "Deletion",
     "DictionaryTag",
@@ -111,9 +116,12 @@ __all__ = [
     "GrammarErrors",
     "Greedy",
     "GreedyByImportance",
+    "Homoglyphs",
+    "KeyboardNeighbours",
     "LabelFlip",
     "LanguageModel",
     "LanguageTool",
+    "LevenshteinDistance",
     "Lexicon",
     "LinkGrammar",
     "MaskedInsertion",
@@ -156,6 +164,8 @@ __all__ = [
     "TaggerTag",
     "TargetedArc",
     "TargetedSubtree",
+    "TemporalScore",
+    "TextOrder",
     "TextSimilarity",
     "TrainingWords",
     "TreeGoal",

@@ -44,8 +44,8 @@ class MaskedLM(CandidateGenerator):
         least: the smallest probability of a word, among all pieces of the model.
     """
 
+    needs = ("masked language model",)
     put: Put = "replace"
-
     is_model = True
     loads = ("_loaded",)
 

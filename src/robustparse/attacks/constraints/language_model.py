@@ -74,6 +74,8 @@ class LanguageModel:
         InputError: when first used: there is no such model or device.
     """
 
+    needs = ("language model",)
+
     def __init__(
         self,
         model: str,

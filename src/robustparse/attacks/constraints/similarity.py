@@ -162,6 +162,7 @@ class SentenceSimilarity(TextSimilarity):
             missing.
     """
 
+    needs = ("sentence encoder",)
     loads = ("_encoder",)
 
     def __init__(
@@ -251,6 +252,7 @@ class VectorSimilarity(TextSimilarity):
         InputError: before the first sentence is attacked: the file is malformed.
     """
 
+    needs = ("word vectors",)
     loads = ("_table",)
 
     def __init__(

@@ -80,6 +80,7 @@ class Slots(Constraint):
     the form cannot be inferred (Huang et al. 2021).
     """
 
+    tasks = ("semantic",)
     of_read_words = True
 
     def attackable(self, example: Example) -> Mask:
@@ -101,6 +102,8 @@ class ForbiddenRelations(Constraint):
             `cop` and `aux`. The released code of Zheng et al. 2020 forbids `punct` in the attacks
             that do not use tags (phrases, characters).
     """
+
+    tasks = ("dependency",)
 
     def __init__(self, relations: list[str] | None = None) -> None:
         self.relations = frozenset(_FUNCTION_VERBS if relations is None else relations)

@@ -26,6 +26,8 @@ class LabelFlip(Goal):
         target: the label to reach; None accepts any label but the gold one.
     """
 
+    tasks = ("classification",)
+
     def __init__(self, *, target: str | None = None) -> None:
         self.target = target
         self.wants_gold = target is not None

@@ -8,7 +8,7 @@ only one sentence, so that the scheduler can answer hundreds of searches with on
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -322,9 +322,11 @@ class Search(ABC):
     Attributes:
         asks: whether it may query the victim or read `clean`. A search that does neither
             makes adversarial examples for training without any prediction.
+        needs: what it needs of the victim: `scores`, `gradients`, both, or nothing but its answers.
     """
 
     asks: bool = True
+    needs: ClassVar[tuple[str, ...]] = ("scores",)
 
     def warnings(self) -> Iterator[str]:
         """Yield warnings about settings that make the scores of an attack unreliable."""

@@ -103,6 +103,8 @@ class PhraseWhiteBox(Search):
         InputError: a setting is out of range; from `run`: the goal defines no phrases.
     """
 
+    needs = ("gradients", "scores")
+
     def __init__(
         self,
         *,

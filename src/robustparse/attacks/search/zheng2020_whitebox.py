@@ -71,6 +71,8 @@ class Zheng2020WhiteBox(Search):
             next word is tried.
     """
 
+    needs = ("gradients", "scores")
+
     def __init__(
         self,
         *,
