@@ -25,6 +25,13 @@ YOO_2020: list[tuple[str, Any]] = [
     ("constraints.TaggerTag.tagset", "upos"),
     ("constraints.TaggerTag.noun_verb", False),
 ]
+# Alzantot et al. 2018: 8 neighbours within a distance of 0.5, which their code squares.
+ALZANTOT_2018: list[tuple[str, Any]] = [
+    ("candidates.k", 8),
+    ("constraints.WordVectorCosine.minimum", 1 - 0.5 / 2),
+    ("search.population", 60),
+    ("search.selection", "paper"),
+]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
     # Gao et al. 2018: the combined score with lambda 1, substitutions, an edit distance of 30.
     "deepwordbug": [
@@ -158,6 +165,69 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.generations", 20),
         ("search.temperature", 0.3),
         ("search.selection", "paper"),
+    ],
+    # The four likeliest candidates; at most 20 % of the words.
+    "alzantot": [
+        *ALZANTOT_2018,
+        ("constraints.LanguageModelPerplexity.keep", 4),
+        ("constraints.LanguageModelPerplexity.most", None),
+        ("constraints.EditBudget.gamma", 0.2),
+        ("search.generations", 20),
+    ],
+    # Jia et al. 2019, section 5 and appendix A.3: W = 6, delta = 5; 40 iterations.
+    "faster_alzantot": [
+        *ALZANTOT_2018,
+        ("constraints.LanguageModelPerplexity.window", 6),
+        ("constraints.LanguageModelPerplexity.most", 5.0),
+        ("constraints.LanguageModelPerplexity.keep", None),
+        ("search.generations", 40),
+    ],
+    # Wang et al. 2019, by TextAttack 0.3.11: S = 60, M = 20, lambda = 5; at most 20 % of the words.
+    "iga": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 1 - 0.5 / 2),
+        ("constraints.EditBudget.gamma", 0.2),
+        ("search.population", 60),
+        ("search.generations", 20),
+        ("search.replacements", 5),
+    ],
+    # Kuleshov et al. 2018: tau = 0.7, N = 15, lambda 1 = 0.2, delta = 0.5, lambda 2 = 2 nats.
+    "kuleshov": [
+        ("goal.least", 0.7),
+        ("candidates.k", 15),
+        ("constraints.ThoughtVectors.most", 0.2),
+        ("constraints.EditBudget.gamma", 0.5),
+        ("constraints.PerplexityRise.most", 2.0),
+        ("constraints.PerplexityRise.measure", "log_probability"),
+        ("constraints.PerplexityRise.reference", "original"),
+    ],
+    # Yoo and Qi 2021: 20 neighbours, cosine 0.8, the same part of speech, similarity 0.9, a tenth
+    # of the words, but four.
+    "a2t": [
+        ("candidates.k", 20),
+        ("constraints.WordVectorCosine.minimum", 0.8),
+        ("constraints.TaggerTag.reference", "tagger"),
+        ("constraints.TaggerTag.noun_verb", False),
+        ("constraints.EditBudget.gamma", 0.1),
+        ("constraints.EditBudget.least", 4),
+        ("constraints.EditBudget.up", True),
+        ("constraints.SentenceSimilarity.minimum", 0.9),
+        ("constraints.SentenceSimilarity.measure", "cosine"),
+        ("constraints.SentenceSimilarity.window", None),
+    ],
+    # Garg and Ramakrishnan 2020: K = 50; similarity 0.8 by TextFooler's code in windows of 15 words
+    # of the current sentence, 0.1 in shorter ones; nouns and verbs alike.
+    "bae": [
+        ("candidates.generator.top_k", 50),
+        ("candidates.generator.sample", None),
+        ("constraints.StopWords.source", "textfooler"),
+        ("constraints.CurrentTag.noun_verb", True),
+        ("constraints.SentenceSimilarity.minimum", 0.8),
+        ("constraints.SentenceSimilarity.measure", "textfooler"),
+        ("constraints.SentenceSimilarity.reference", "current"),
+        ("constraints.SentenceSimilarity.window", 15),
+        ("constraints.SentenceSimilarity.short", 0.1),
+        ("search.winner", "similar"),
     ],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],

@@ -4,6 +4,7 @@ Search and settings are those of the installed recipe. Candidates come from a ta
 of the text stand in for models. Compared are the text, whether it succeeds, and the queries.
 """
 
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from test_textfooler import Steady
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.goals.label_flip import LabelFlip
@@ -42,9 +44,27 @@ class Close(SentenceConstraint):
         pairs = [(edit.sentence.words, edit.changed) for edit in edits]
         return np.array([close(*pair) for pair in pairs], dtype=np.bool_)
 
+    def similarities(self, edits: Any) -> Any:
+        return np.array([likeness(edit.changed) for edit in edits])
+
 
 def close(original: Sequence[str], changed: Sequence[str]) -> bool:
     return sum(map(len, [*original, *changed[:3]])) % 4 != 0
+
+
+def likeness(changed: Sequence[str]) -> float:
+    return float(zlib.crc32(" ".join(changed).encode()) % 1000)
+
+
+class Tagged(Constraint):
+    """Stands in for a comparison of tags: no candidate of a word may end in s."""
+
+    def accept(self, slots: Any, candidates: Any, victim: Any) -> Any:
+        return [np.array([word[-1] != "s" for word in words], dtype=bool) for words in candidates]
+
+
+class Everything(Constraint):
+    """Stands in for a constraint that rejects nothing."""
 
 
 def replaced(text: Sequence[str], at: int, word: str) -> list[str]:
@@ -72,41 +92,113 @@ def deepwordbug(text: list[str], victim: Probabilities) -> Found:
     return " ".join(current), success, 1 + 2 * len(text)
 
 
-def greedy(
-    text: list[str], victim: Probabilities, gone: list[str], always: bool, admits: Any, stops: bool
-) -> Found:
-    """Words by importance; at each the best candidate if it helps, or always."""
+Admits = Callable[[Sequence[str], Sequence[str]], bool]
+
+
+def eligible(text: list[str]) -> list[int]:
+    return [at for at, word in enumerate(text) if word not in STOP]
+
+
+def by_probability(text: list[str], victim: Probabilities, gone: list[str]) -> list[int]:
+    """Positions by the probability of the right label with other words in the place of each."""
     y = int(victim.of(text).argmax())
-    eligible = [at for at, word in enumerate(text) if not (stops and word in STOP)]
-    without = {
-        at: victim.of([*text[:at], *gone, *text[at + 1 :]] or ["<unk>"])[y] for at in eligible
-    }
-    current, charged = list(text), 1 + len(eligible)
-    for at in sorted(eligible, key=lambda at: without[at]):
+    put = {at: [*text[:at], *gone, *text[at + 1 :]] or ["<unk>"] for at in eligible(text)}
+    return sorted(put, key=lambda at: float(victim.of(put[at])[y]))
+
+
+def greedy(
+    text: list[str],
+    victim: Probabilities,
+    order: list[int],
+    admits: Admits,
+    always: bool = False,
+    similar: bool = False,
+) -> tuple[str, bool, int]:
+    """Visit words in order; at each take the best candidate if it helps, or always."""
+    y, charged = int(victim.of(text).argmax()), 0
+
+    def right(words: list[str]) -> float:
+        return float(victim.of(words)[y])
+
+    current = list(text)
+    for at in order:
         tried = [replaced(current, at, word) for word in CANDIDATES[text[at]]]
         tried = [one for one in tried if admits(text, one)]
         charged += len(tried)
-        if not tried:
-            continue
-        rows = [victim.of(one) for one in tried]
-        flips = [row for row in rows if row.argmax() != y] or rows
-        best = min(flips, key=lambda row: row[y])
-        if best.argmax() != y:
-            return " ".join(tried[[*map(id, rows)].index(id(best))]), True, charged
-        if always or best[y] < victim.of(current)[y]:
-            current = tried[[*map(id, rows)].index(id(best))]
+        if flips := [one for one in tried if victim.of(one).argmax() != y]:
+            best = max(flips, key=likeness) if similar else min(flips, key=right)
+            return " ".join(best), True, charged
+        best = min(tried, key=right, default=current)
+        if tried and (always or right(best) < right(current)):
+            current = best
     return " ".join(current), False, charged
+
+
+def asking(found: Found, more: int) -> Found:
+    """The outcome with the queries of the ranking."""
+    return found[0], found[1], found[2] + more
 
 
 def textattack_deepwordbug(text: list[str], victim: Probabilities) -> Found:
     def near(original: list[str], changed: list[str]) -> bool:
         return sum(map(str.__ne__, original, changed)) <= 3
 
-    return greedy(text, victim, ["<unk>"], False, near, True)
+    order = by_probability(text, victim, ["<unk>"])
+    return asking(greedy(text, victim, order, near), 1 + len(order))
 
 
 def textbugger(text: list[str], victim: Probabilities) -> Found:
-    return greedy(text, victim, [], True, close, True)
+    order = by_probability(text, victim, [])
+    return asking(greedy(text, victim, order, close, always=True), 1 + len(order))
+
+
+def bae(text: list[str], victim: Probabilities) -> Found:
+    def admits(original: Sequence[str], changed: Sequence[str]) -> bool:
+        new = [word for old, word in zip(original, changed, strict=True) if old != word]
+        return close(original, changed) and not any(word.endswith("s") for word in new)
+
+    order = by_probability(text, victim, [])
+    return asking(greedy(text, victim, order, admits, similar=True), 1 + len(order))
+
+
+def a2t(text: list[str], victim: Probabilities) -> Found:
+    """Words by the L1 norm of their gradients, which are free; at most four words."""
+
+    def admits(original: Sequence[str], changed: Sequence[str]) -> bool:
+        new = [word for old, word in zip(original, changed, strict=True) if old != word]
+        few = len(new) <= 4
+        return few and close(original, changed) and not any(word.endswith("s") for word in new)
+
+    order = sorted(eligible(text), key=lambda at: -float(np.abs(slope(text[at])).sum()))
+    return asking(greedy(text, victim, order, admits), 1)
+
+
+def kuleshov(text: list[str], victim: Probabilities) -> Found:
+    """Algorithm 1: the best change of all, again and again, to a score of 0.7 or half the words."""
+    y, charged = int(victim.of(text).argmax()), 1
+
+    def score(words: list[str]) -> float:
+        return 1.0 - float(victim.of(words)[y])
+
+    if score(text) >= 0.7:  # the victim is unsure already
+        return " ".join(text), False, 1
+    current, best = list(text), list(text)
+    for _ in range(max(1, len(text) // 2)):
+        tried = [
+            replaced(current, at, word)
+            for at in eligible(text)
+            if current[at] == text[at]
+            for word in CANDIDATES[text[at]]
+            if close(text, replaced(current, at, word))
+        ]
+        if not tried:
+            break
+        charged += len(tried)
+        current = max(tried, key=score)
+        best = max(best, current, key=score)
+        if score(current) >= 0.7:
+            break
+    return " ".join(best), best != text and score(best) >= 0.7, charged
 
 
 def pruthi(text: list[str], victim: Probabilities) -> Found:
@@ -131,8 +223,36 @@ TRACES: dict[str, tuple[ByHand, dict[str, dict[str, Any]]]] = {
     "deepwordbug_textattack": (textattack_deepwordbug, {"LevenshteinDistance": {"most": 3}}),
     "textbugger": (textbugger, {}),
     "pruthi": (pruthi, {}),
+    "bae": (bae, {}),
+    "a2t": (a2t, {}),
+    "kuleshov": (kuleshov, {}),
 }
-INSTEAD = {"StopWords": Stops, "SentenceSimilarity": Close}
+INSTEAD = {
+    "StopWords": Stops,
+    **dict.fromkeys(("SentenceSimilarity", "PerplexityRise"), Close),
+    **dict.fromkeys(("CurrentTag", "TaggerTag"), Tagged),
+    **dict.fromkeys(("WordVectorCosine", "ThoughtVectors"), Everything),
+}
+
+
+def slope(word: str) -> np.ndarray:
+    return np.random.default_rng(zlib.crc32(word.encode())).normal(size=3)
+
+
+def with_gradients(victim: Any) -> Any:
+    """A victim whose gradients follow from single words."""
+
+    def vectors(rows: Any) -> np.ndarray:
+        return np.stack([slope(victim.names[row]) for row in np.ravel(rows)]).reshape(
+            *np.shape(rows), 3
+        )
+
+    def gradient(words: Any, *_: Any) -> Any:
+        slopes = vectors(words)
+        return slopes, slopes, np.linalg.norm(slopes, axis=-1)
+
+    victim.gradient, victim.vectors = gradient, vectors
+    return victim
 
 
 def texts(count: int) -> list[list[str]]:
@@ -155,7 +275,7 @@ def installed(name: str, settings: dict[str, dict[str, Any]]) -> Attack:
 @pytest.mark.parametrize("name", TRACES)
 def test_outcomes_and_queries_are_those_of_the_algorithm(name: str, victim: Any) -> None:
     by_hand, settings = TRACES[name]
-    asked, examples = victim(), []
+    asked, examples = with_gradients(victim()), []
     for number, text in enumerate(texts(40)):
         gold = LABELS[int(asked.of(text).argmax())]
         one: Any = Labelled(number, Sentence(tuple(text)), gold)

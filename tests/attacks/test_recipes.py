@@ -16,6 +16,24 @@ FOLDER = Path(__file__).parents[2] / "configs" / "attack"
 # code of Zheng et al. 2020; Wang et al. 2021, whose code has the order of the sources too. Alzantot
 # et al. 2018 compare no tags.
 PARTS: dict[str, tuple[str, str, str, str]] = {
+    "a2t": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine TaggerTag EditBudget SentenceSimilarity",
+        "GreedyByImportance(GradientNorm)",
+    ),
+    "alzantot": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine LanguageModelPerplexity(LanguageModel) EditBudget",
+        "Genetic",
+    ),
+    "bae": (
+        "",
+        "CachedCandidates(MaskedLM)",
+        "StopWords CurrentTag SentenceSimilarity",
+        "GreedyByImportance(DeletedWord)",
+    ),
     "beam": (
         "",
         "EmbeddingNeighbours",
@@ -34,7 +52,25 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords MinimumLength LevenshteinDistance",
         "GreedyByImportance(UnknownWord)",
     ),
+    "faster_alzantot": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine LanguageModelPerplexity(LanguageModel)",
+        "Genetic",
+    ),
     "genetic": ("", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
+    "iga": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine EditBudget",
+        "ImprovedGenetic",
+    ),
+    "kuleshov": (
+        "LabelFlip",
+        "EmbeddingNeighbours",
+        "StopWords EditBudget ThoughtVectors PerplexityRise(LanguageModel)",
+        "Greedy",
+    ),
     "pruthi": (
         "",
         "Union(CharacterEdits KeyboardNeighbours)",

@@ -18,11 +18,16 @@ from .constraints.bert_score import BERTScore
 from .constraints.constraint import Constraint
 from .constraints.edits import EditBudget, LevenshteinDistance, Repeat
 from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
-from .constraints.language_model import LanguageModel, PerplexityRise
+from .constraints.language_model import LanguageModel, LanguageModelPerplexity, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
 from .constraints.references import ReferenceParsers
 from .constraints.sentence_constraint import Edit, SentenceConstraint
-from .constraints.similarity import SentenceSimilarity, TextSimilarity, VectorSimilarity
+from .constraints.similarity import (
+    SentenceSimilarity,
+    TextSimilarity,
+    ThoughtVectors,
+    VectorSimilarity,
+)
 from .constraints.tagging.current_tag import CurrentTag
 from .constraints.tagging.perceptron import PerceptronTags
 from .constraints.tagging.pipeline_tag import PipelineTag
@@ -48,7 +53,7 @@ from .problem import Problem
 from .results import AttackResult
 from .search.beam import Beam, Greedy
 from .search.deepwordbug import DeepWordBug
-from .search.genetic import Genetic
+from .search.genetic import Genetic, ImprovedGenetic
 from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
 from .search.importance import PWWS, GreedyByImportance
 from .search.particle_swarm import ParticleSwarm
@@ -117,9 +122,11 @@ __all__ = [
     "Greedy",
     "GreedyByImportance",
     "Homoglyphs",
+    "ImprovedGenetic",
     "KeyboardNeighbours",
     "LabelFlip",
     "LanguageModel",
+    "LanguageModelPerplexity",
     "LanguageTool",
     "LevenshteinDistance",
     "Lexicon",
@@ -167,6 +174,7 @@ __all__ = [
     "TemporalScore",
     "TextOrder",
     "TextSimilarity",
+    "ThoughtVectors",
     "TrainingWords",
     "TreeGoal",
     "Union",
