@@ -35,8 +35,8 @@ class ByLetters:
     [
         ({"keep": 2}, [["a", "b"], ["b", "a"]]),
         ({"keep": 9}, [["a", "c", "b"], ["d", "b", "a"]]),
-        ({"most": 1.0}, [["a", "b"], ["b", "a"]]),
-        ({"most": 0.0, "window": None}, [["a"], ["b", "a"]]),
+        ({"most": 1.0, "keep": None}, [["a", "b"], ["b", "a"]]),
+        ({"most": 0.0, "window": None, "keep": None}, [["a"], ["b", "a"]]),
         ({"most": 2.0, "keep": 1}, [["a"], ["a"]]),
     ],
 )
@@ -69,7 +69,6 @@ def test_a_window_holds_so_many_words_on_each_side() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: LanguageModelPerplexity(ByLetters()),
         lambda: LanguageModelPerplexity(ByLetters(), keep=0),
         lambda: LanguageModelPerplexity(ByLetters(), window=0, keep=1),
         lambda: LanguageModelPerplexity(ByLetters(), most=math.nan),

@@ -96,8 +96,7 @@ class LanguageModelPerplexity(Constraint):
             words, in nats (Jia et al. 2019: 5); None sets no limit.
 
     Raises:
-        InputError: neither `keep` nor `most` is given, or one is out of range; when first used: the
-            model cannot be loaded.
+        InputError: a setting is out of range; when first used: the model cannot be loaded.
     """
 
     is_model = True
@@ -107,16 +106,10 @@ class LanguageModelPerplexity(Constraint):
         language_model: "LanguageModel",
         *,
         window: int | None = 6,
-        keep: int | None = None,
+        keep: int | None = 4,
         most: float | None = None,
     ) -> None:
         check_least("language model perplexity", window=window, keep=keep)
-        if keep is None and most is None:
-            raise InputError(
-                "neither keep nor most is given",
-                key="language model perplexity",
-                remedy="set keep, the candidates of a word, or most, the loss in nats",
-            )
         if most is not None and np.isnan(most):
             raise InputError(f"must be a number, got {most}", key="language model perplexity: most")
         self.language_model = language_model
