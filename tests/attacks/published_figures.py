@@ -229,6 +229,18 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("constraints.SentenceSimilarity.short", 0.1),
         ("search.winner", "similar"),
     ],
+    # Tan et al. 2020: inflections of the word's own part of speech.
+    "morpheus": [("candidates.parts", "slot"), ("search.accept", "current")],
+    # Ebrahimi et al. 2018, section 5: a beam of 10, cosine 0.8, the same part of speech, two flips.
+    "hotflip": [
+        ("candidates.sample", None),
+        ("constraints.WordVectorCosine.minimum", 0.8),
+        ("constraints.TaggerTag.noun_verb", False),
+        ("constraints.EditBudget.gamma", 1.0),
+        ("constraints.EditBudget.most", 2),
+        ("search.width", 10),
+        ("search.flips", None),
+    ],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words

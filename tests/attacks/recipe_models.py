@@ -191,6 +191,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "AttachmentDrop": {"least": 2},
         "Genetic": {"population": 4, "generations": 2},
         "ImprovedGenetic": {"population": 4, "generations": 2},
+        "HotFlip": {"width": 3},
         "ThoughtVectors": vectors,
         "ParticleSwarm": {"population": 4, "iterations": 2},
         "Beam": {"width": 2},

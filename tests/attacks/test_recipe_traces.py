@@ -217,6 +217,48 @@ def pruthi(text: list[str], victim: Probabilities) -> Found:
     return " ".join(everything[best]), bool(flips), 1 + len(tried)
 
 
+def morpheus(text: list[str], victim: Probabilities) -> Found:
+    """Algorithm 1: word for word, the form that harms most."""
+    found = greedy(text, victim, list(range(len(text))), lambda *_: True)
+    return asking(found, 1)
+
+
+def hotflip(text: list[str], victim: Probabilities) -> Found:
+    """A beam of three; the three flips of each member that the gradient promises most of."""
+    y, charged = int(victim.of(text).argmax()), 1
+
+    def score(words: list[str]) -> float:
+        return 1.0 - float(victim.of(words)[y])
+
+    def promise(flip: tuple[int, str]) -> float:
+        at, word = flip
+        return float((slope(word) - slope(text[at])) @ slope(text[at]))
+
+    beam, best = [list(text)], list(text)
+    for _ in range(2):
+        reached: list[list[str]] = []
+        for member in beam:
+            flips = [
+                (at, word)
+                for at in eligible(text)
+                if member[at] == text[at]
+                for word in CANDIDATES[text[at]]
+                if not word.endswith("s")
+            ]
+            for at, word in sorted(flips, key=promise, reverse=True)[:3]:
+                if (flipped := replaced(member, at, word)) not in reached:
+                    reached.append(flipped)
+        if not reached:
+            break
+        charged += len(reached)
+        successes = [words for words in reached if int(victim.of(words).argmax()) != y]
+        if successes:
+            return " ".join(max(successes, key=score)), True, charged
+        best = max([best, *reached], key=score)
+        beam = sorted(reached, key=score, reverse=True)[:3]
+    return " ".join(best), False, charged
+
+
 # By recipe: its algorithm, and the settings that short texts of the table need.
 TRACES: dict[str, tuple[ByHand, dict[str, dict[str, Any]]]] = {
     "deepwordbug": (deepwordbug, {"LevenshteinDistance": {"most": 3}}),
@@ -226,6 +268,8 @@ TRACES: dict[str, tuple[ByHand, dict[str, dict[str, Any]]]] = {
     "bae": (bae, {}),
     "a2t": (a2t, {}),
     "kuleshov": (kuleshov, {}),
+    "morpheus": (morpheus, {}),
+    "hotflip": (hotflip, {"HotFlip": {"width": 3}}),
 }
 INSTEAD = {
     "StopWords": Stops,

@@ -59,6 +59,12 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "Genetic",
     ),
     "genetic": ("", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
+    "hotflip": (
+        "",
+        "VocabularyWords",
+        "StopWords WordVectorCosine TaggerTag EditBudget",
+        "HotFlip",
+    ),
     "iga": (
         "",
         "EmbeddingNeighbours",
@@ -71,6 +77,7 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords EditBudget ThoughtVectors PerplexityRise(LanguageModel)",
         "Greedy",
     ),
+    "morpheus": ("", "Inflections", "", "GreedyByImportance(TextOrder)"),
     "pruthi": (
         "",
         "Union(CharacterEdits KeyboardNeighbours)",

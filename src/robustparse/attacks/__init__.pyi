@@ -3,6 +3,7 @@ from .candidates.cache import CachedCandidates
 from .candidates.characters import CharacterEdits, CharacterVariant
 from .candidates.deletion import Deletion
 from .candidates.generator import CandidateGenerator, Merged, Slot
+from .candidates.inflections import Inflections
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
 from .candidates.neighbours import EmbeddingNeighbours
@@ -55,6 +56,7 @@ from .search.beam import Beam, Greedy
 from .search.deepwordbug import DeepWordBug
 from .search.genetic import Genetic, ImprovedGenetic
 from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
+from .search.hotflip import HotFlip
 from .search.importance import PWWS, GreedyByImportance
 from .search.particle_swarm import ParticleSwarm
 from .search.random_substitution import RandomSubstitution
@@ -122,7 +124,9 @@ __all__ = [
     "Greedy",
     "GreedyByImportance",
     "Homoglyphs",
+    "HotFlip",
     "ImprovedGenetic",
+    "Inflections",
     "KeyboardNeighbours",
     "LabelFlip",
     "LanguageModel",
