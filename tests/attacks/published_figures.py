@@ -32,6 +32,12 @@ ALZANTOT_2018: list[tuple[str, Any]] = [
     ("search.population", 60),
     ("search.selection", "paper"),
 ]
+# Boucher et al. 2021 and their code: 32 members for each edit; budgets of 1 to 5.
+BOUCHER_2021: list[tuple[str, Any]] = [
+    ("search.edits", 5),
+    ("search.population", 32),
+    ("search.generations", 10),
+]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
     # Gao et al. 2018: the combined score with lambda 1, substitutions, an edit distance of 30.
     "deepwordbug": [
@@ -241,6 +247,12 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.width", 10),
         ("search.flips", None),
     ],
+    # Pairs of Unicode Technical Standard 39.
+    "bad_characters": [("candidates.glyphs", "unicode"), *BOUCHER_2021],
+    **{
+        f"bad_characters_{kind}": [("candidates.kinds", [kind]), *BOUCHER_2021]
+        for kind in ("deletions", "invisible", "reorderings")
+    },
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words

@@ -192,6 +192,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "Genetic": {"population": 4, "generations": 2},
         "ImprovedGenetic": {"population": 4, "generations": 2},
         "HotFlip": {"width": 3},
+        "DifferentialEvolution": {"edits": 2, "population": 4, "generations": 2},
         "ThoughtVectors": vectors,
         "ParticleSwarm": {"population": 4, "iterations": 2},
         "Beam": {"width": 2},

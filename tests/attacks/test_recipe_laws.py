@@ -38,6 +38,10 @@ from sample_runs import sentences
 RECIPES = {
     "a2t": False,
     "alzantot": True,
+    "bad_characters": True,
+    "bad_characters_deletions": True,
+    "bad_characters_invisible": True,
+    "bad_characters_reorderings": True,
     "bae": True,
     "beam": False,
     "deepwordbug": True,

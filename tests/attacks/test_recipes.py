@@ -28,6 +28,11 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords WordVectorCosine LanguageModelPerplexity(LanguageModel) EditBudget",
         "Genetic",
     ),
+    "bad_characters": ("", "Homoglyphs", "", "DifferentialEvolution"),
+    **dict.fromkeys(
+        [f"bad_characters_{kind}" for kind in ("deletions", "invisible", "reorderings")],
+        ("", "ImperceptibleEdits", "", "DifferentialEvolution"),
+    ),
     "bae": (
         "",
         "CachedCandidates(MaskedLM)",

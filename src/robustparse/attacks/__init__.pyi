@@ -3,6 +3,7 @@ from .candidates.cache import CachedCandidates
 from .candidates.characters import CharacterEdits, CharacterVariant
 from .candidates.deletion import Deletion
 from .candidates.generator import CandidateGenerator, Merged, Slot
+from .candidates.imperceptible import ImperceptibleEdits
 from .candidates.inflections import Inflections
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
@@ -54,6 +55,7 @@ from .problem import Problem
 from .results import AttackResult
 from .search.beam import Beam, Greedy
 from .search.deepwordbug import DeepWordBug
+from .search.differential_evolution import DifferentialEvolution
 from .search.genetic import Genetic, ImprovedGenetic
 from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
 from .search.hotflip import HotFlip
@@ -109,6 +111,7 @@ __all__ = [
     "DeletedWord",
     "Deletion",
     "DictionaryTag",
+    "DifferentialEvolution",
     "Edit",
     "EditBudget",
     "EmbeddingNeighbours",
@@ -125,6 +128,7 @@ __all__ = [
     "GreedyByImportance",
     "Homoglyphs",
     "HotFlip",
+    "ImperceptibleEdits",
     "ImprovedGenetic",
     "Inflections",
     "KeyboardNeighbours",
