@@ -40,25 +40,35 @@ from vs_textattack import BENCH, peer_python
 
 TEXTS, SEEDS, WORDS, SIZE = 40, 3, 20_000, 32
 POPULATION, GENERATIONS = 10, 5  # as in textattack_recipes.py
+IGA: dict[str, dict[str, Any]] = {
+    "StopWords": {"fold": False},
+    "EditBudget": {"up": True},
+    "ImprovedGenetic": {
+        "population": POPULATION,
+        "generations": GENERATIONS,
+        "selection": "textattack",
+        "outcome": "last",
+    },
+}
 # By TextAttack's recipe: the file of ours, and the settings in which TextAttack's differs.
 VARIANTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "deepwordbug": ("deepwordbug_textattack", {}),
     "pruthi": ("pruthi", {"StopWords": {"fold": False}, "Greedy": {"outcome": "last"}}),
-    "iga": (
-        "iga",
+    "iga": ("iga", IGA),
+    "iga_from_original": ("iga", IGA),
+    "leap": (
+        "leap",
         {
             "StopWords": {"fold": False},
-            "EditBudget": {"up": True},
-            "ImprovedGenetic": {
+            "LEAP": {
                 "population": POPULATION,
-                "generations": GENERATIONS,
-                "selection": "textattack",
-                "outcome": "last",
+                "iterations": GENERATIONS,
+                "direction": "textattack",
             },
         },
     ),
 }
-RANDOM = ("iga", "leap")
+RANDOM = ("iga", "iga_from_original", "leap")
 
 
 class Frozen(CandidateGenerator):

@@ -40,8 +40,11 @@ RECIPES: dict[str, type[AttackRecipe]] = {
     "deepwordbug": DeepWordBugGao2018,
     "pruthi": Pruthi2019,
     "iga": IGAWang2019,
+    "iga_from_original": IGAWang2019,
     "leap": LEAP2023,
 }
+# IGA's candidates are those of the current word; here also as ours, those of the original word.
+FROM_ORIGINAL = "iga_from_original"
 FROZEN = ("deepwordbug", "pruthi")
 
 
@@ -83,6 +86,30 @@ def proposals(swap: WordSwap) -> Callable[[str], list[str]]:
     return seeded
 
 
+def from_original(attack: textattack.Attack) -> None:
+    """Let a word that was changed be replaced by the candidates of its original only."""
+    propose, embedding = (
+        attack.transformation._get_replacement_words,
+        attack.transformation.embedding,
+    )
+
+    def transformations(text: Any, indices: Any) -> list[Any]:
+        first = text
+        while "previous_attacked_text" in first.attack_attrs:
+            first = first.attack_attrs["previous_attacked_text"]
+        return [
+            text.replace_word_at_index(index, new)
+            for index in indices
+            for new in propose(first.words[index])
+            if new != text.words[index] and embedding.get_mse_dist(first.words[index], new) <= 0.5
+        ]
+
+    swap._get_transformations = transformations
+    attack.constraints = [
+        one for one in attack.constraints if type(one).__name__ != "WordEmbeddingDistance"
+    ]
+
+
 def recipe(name: str, victim: TimedVictim, vectors: Path) -> textattack.Attack:
     """TextAttack's recipe, with the two things of the module's docstring and small populations."""
     WordEmbedding.counterfitted_GLOVE_embedding = staticmethod(lambda: embedding(vectors))
@@ -90,6 +117,8 @@ def recipe(name: str, victim: TimedVictim, vectors: Path) -> textattack.Attack:
     if name in FROZEN:
         for swap in members(attack.transformation):
             swap._get_replacement_words = proposals(swap)
+    if name == FROM_ORIGINAL:
+        from_original(attack)
     for setting, size in (("pop_size", POPULATION), ("max_iters", GENERATIONS)):
         if hasattr(attack.search_method, setting):
             setattr(attack.search_method, setting, size)

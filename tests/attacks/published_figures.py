@@ -253,6 +253,18 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         f"bad_characters_{kind}": [("candidates.kinds", [kind]), *BOUCHER_2021]
         for kind in ("deletions", "invisible", "reorderings")
     },
+    # Xiao et al. 2023, by their code: synonyms of all synsets, 16 % of the words, 60 particles, 20
+    # iterations.
+    "leap": [
+        ("candidates.parts", "all"),
+        ("constraints.EditBudget.gamma", 0.16),
+        ("constraints.EditBudget.up", True),
+        ("search.population", 60),
+        ("search.iterations", 20),
+        ("search.direction", "paper"),
+    ],
+    # TextAttack 0.3.11, Seq2SickCheng2018BlackBox: 50 neighbours, an edit distance of 30.
+    "seq2sick": [("candidates.k", 50), ("constraints.LevenshteinDistance.most", 30)],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words

@@ -192,6 +192,8 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "Genetic": {"population": 4, "generations": 2},
         "ImprovedGenetic": {"population": 4, "generations": 2},
         "HotFlip": {"width": 3},
+        "LevenshteinDistance": {"most": 9},
+        "LEAP": {"population": 4, "iterations": 2},
         "DifferentialEvolution": {"edits": 2, "population": 4, "generations": 2},
         "ThoughtVectors": vectors,
         "ParticleSwarm": {"population": 4, "iterations": 2},

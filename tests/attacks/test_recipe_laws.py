@@ -51,10 +51,12 @@ RECIPES = {
     "hotflip": False,
     "iga": True,
     "kuleshov": False,
+    "leap": True,
     "morpheus": False,
     "pruthi": False,
     "pso": True,
     "pwws": False,
+    "seq2sick": False,
     "textbugger": True,
     "textfooler": False,
     "textfooler_released": False,
@@ -81,7 +83,10 @@ def recipe(name: str, folder: Path, **settings: Any) -> Attack:
     """The small recipe; with a parser's goal in place of a classifier's."""
     if "dependency" not in RecipeFacts.read(FOLDER / f"{name}.yaml").tasks:
         settings["goal"] = {"class_path": "robustparse.attacks.AttachmentDrop"}
-    if name == "iga":  # a goal that the first population, which draws nothing, does not reach
+    if name in (
+        "iga",
+        "leap",
+    ):  # a goal that the first population, which draws nothing, does not reach
         settings["goal"] = {
             "class_path": "robustparse.attacks.AttachmentDrop",
             "init_args": {"least": 4},

@@ -82,6 +82,7 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords EditBudget ThoughtVectors PerplexityRise(LanguageModel)",
         "Greedy",
     ),
+    "leap": ("", "WordNetSynonyms", "StopWords EditBudget", "LEAP"),
     "morpheus": ("", "Inflections", "", "GreedyByImportance(TextOrder)"),
     "pruthi": (
         "",
@@ -91,6 +92,12 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "pso": ("", "Sememes", "StopWords", "ParticleSwarm"),
     "pwws": ("", "WordNetSynonyms", "StopWords", "PWWS"),
+    "seq2sick": (
+        "NonOverlappingOutput",
+        "EmbeddingNeighbours",
+        "StopWords LevenshteinDistance",
+        "GreedyByImportance(UnknownWord)",
+    ),
     "textbugger": (
         "",
         "Union(CharacterEdits Homoglyphs KeyboardNeighbours EmbeddingNeighbours)",

@@ -48,6 +48,7 @@ from .constraints.words import (
 from .goals.attachment import AttachmentDrop, TreeGoal
 from .goals.goal import Goal, Verdict
 from .goals.label_flip import LabelFlip
+from .goals.non_overlapping import NonOverlappingOutput
 from .goals.phrases import PhraseDrop
 from .goals.targets import TargetedArc, TargetedSubtree
 from .goals.wrong_form import WrongForm
@@ -60,6 +61,7 @@ from .search.genetic import Genetic, ImprovedGenetic
 from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
 from .search.hotflip import HotFlip
 from .search.importance import PWWS, GreedyByImportance
+from .search.leap import LEAP
 from .search.particle_swarm import ParticleSwarm
 from .search.random_substitution import RandomSubstitution
 from .search.rankings import (
@@ -91,6 +93,7 @@ from .search.zheng2020_whitebox import Zheng2020WhiteBox
 from .victim import Victim
 
 __all__ = [
+    "LEAP",
     "PWWS",
     "Answer",
     "AttachmentDrop",
@@ -146,6 +149,7 @@ __all__ = [
     "MinimumLength",
     "NearestCharacter",
     "NearestWord",
+    "NonOverlappingOutput",
     "OneOf",
     "ParticleSwarm",
     "PerceptronTags",
