@@ -43,7 +43,8 @@ RECIPES: dict[str, type[AttackRecipe]] = {
     "iga_from_original": IGAWang2019,
     "leap": LEAP2023,
 }
-# IGA's candidates are those of the current word; here also as ours, those of the original word.
+# TextAttack's IGA takes candidates of the current word, and its children may exceed the limit of
+# changed words. Here it is also compared in our space.
 FROM_ORIGINAL = "iga_from_original"
 FROZEN = ("deepwordbug", "pruthi")
 
@@ -87,11 +88,10 @@ def proposals(swap: WordSwap) -> Callable[[str], list[str]]:
 
 
 def from_original(attack: textattack.Attack) -> None:
-    """Let a word that was changed be replaced by the candidates of its original only."""
-    propose, embedding = (
-        attack.transformation._get_replacement_words,
-        attack.transformation.embedding,
-    )
+    """Replace every word by candidates of its original only, and check children as all others."""
+    attack.search_method.post_crossover_check = True
+    swap = attack.transformation
+    propose, embedding = swap._get_replacement_words, swap.embedding
 
     def transformations(text: Any, indices: Any) -> list[Any]:
         first = text

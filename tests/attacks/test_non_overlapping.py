@@ -21,21 +21,25 @@ PREDICTED = [
 ]
 
 
-def problem(form: LogicalForm) -> Any:
-    victim: Any = SimpleNamespace(
-        answers=lambda rows, lengths: [PREDICTED[at][0] for at in rows[0]]
-    )
-    (gold,) = NonOverlappingOutput().gold([Example(0, Sentence(("a", "b")), form)], victim)
-    return SimpleNamespace(gold=gold, __len__=lambda: 2)
-
-
 class Problem(SimpleNamespace):
+    """A sentence of two words."""
+
     def __len__(self) -> int:
         return 2
 
 
+def problem(form: LogicalForm) -> Any:
+    def answers(rows: Any, lengths: Any) -> list[str]:
+        assert set(lengths) == {2}
+        return [PREDICTED[at][0] for at in rows[0]]
+
+    victim: Any = SimpleNamespace(answers=answers)
+    (gold,) = NonOverlappingOutput().gold([Example(0, Sentence(("a", "b")), form)], victim)
+    return Problem(gold=gold)
+
+
 def test_scores_are_the_shares_of_tokens_that_are_gone() -> None:
-    one = Problem(gold=problem(GOLD).gold)
+    one = problem(GOLD)
     assert content(GOLD) == ("and", "river:t", "loc:t")
     rows = (np.arange(len(PREDICTED)),)
     verdict = NonOverlappingOutput().judge(one, rows, np.zeros((6, 2)), rows)
