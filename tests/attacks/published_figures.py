@@ -265,6 +265,11 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
     ],
     # TextAttack 0.3.11, Seq2SickCheng2018BlackBox: 50 neighbours, an edit distance of 30.
     "seq2sick": [("candidates.k", 50), ("constraints.LevenshteinDistance.most", 30)],
+    # Ribeiro et al. 2020, by their code: ten other numbers.
+    "checklist": [
+        ("candidates.generators.NamedEntities.kinds", ["names", "places", "numbers"]),
+        ("candidates.generators.NamedEntities.sample", 10),
+    ],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words

@@ -44,6 +44,7 @@ RECIPES = {
     "bad_characters_reorderings": True,
     "bae": True,
     "beam": False,
+    "checklist": True,
     "deepwordbug": True,
     "deepwordbug_textattack": True,
     "faster_alzantot": True,

@@ -45,6 +45,7 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords WordVectorCosine TaggerTag",
         "Beam",
     ),
+    "checklist": ("", "Union(NamedEntities ContractedForms)", "", "Greedy"),
     "deepwordbug": (
         "",
         "CharacterEdits",

@@ -7,6 +7,8 @@ from .candidates.imperceptible import ImperceptibleEdits
 from .candidates.inflections import Inflections
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
+from .candidates.masked_lm import MaskedLM
+from .candidates.named_entities import ContractedForms, NamedEntities
 from .candidates.neighbours import EmbeddingNeighbours
 from .candidates.one_of import OneOf
 from .candidates.sememes import Sememes
@@ -109,6 +111,7 @@ __all__ = [
     "Check",
     "Compare",
     "Constraint",
+    "ContractedForms",
     "CurrentTag",
     "DeepWordBug",
     "DeletedWord",
@@ -147,6 +150,7 @@ __all__ = [
     "MaskedMerge",
     "Merged",
     "MinimumLength",
+    "NamedEntities",
     "NearestCharacter",
     "NearestWord",
     "NonOverlappingOutput",

@@ -80,7 +80,6 @@ class Slots(Constraint):
     the form cannot be inferred (Huang et al. 2021).
     """
 
-    tasks = ("semantic",)
     of_read_words = True
 
     def attackable(self, example: Example) -> Mask:
