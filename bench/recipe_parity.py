@@ -50,25 +50,20 @@ IGA: dict[str, dict[str, Any]] = {
         "outcome": "last",
     },
 }
+SWARM: dict[str, dict[str, Any]] = {
+    "StopWords": {"fold": False},
+    "LEAP": {"population": POPULATION, "iterations": GENERATIONS, "direction": "textattack"},
+}
 # By TextAttack's recipe: the file of ours, and the settings in which TextAttack's differs.
 VARIANTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "deepwordbug": ("deepwordbug_textattack", {}),
     "pruthi": ("pruthi", {"StopWords": {"fold": False}, "Greedy": {"outcome": "last"}}),
     "iga": ("iga", IGA),
     "iga_from_original": ("iga", IGA),
-    "leap": (
-        "leap",
-        {
-            "StopWords": {"fold": False},
-            "LEAP": {
-                "population": POPULATION,
-                "iterations": GENERATIONS,
-                "direction": "textattack",
-            },
-        },
-    ),
+    "leap": ("leap", SWARM),
+    "leap_from_original": ("leap", SWARM),
 }
-RANDOM = ("iga", "iga_from_original", "leap")
+RANDOM = ("iga", "iga_from_original", "leap", "leap_from_original")
 
 
 class Frozen(CandidateGenerator):

@@ -24,6 +24,7 @@ from .constraints.edits import EditBudget, LevenshteinDistance, Repeat
 from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
 from .constraints.language_model import LanguageModel, LanguageModelPerplexity, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
+from .constraints.overlap import BLEU, ChrF
 from .constraints.references import ReferenceParsers
 from .constraints.sentence_constraint import Edit, SentenceConstraint
 from .constraints.similarity import (
@@ -95,6 +96,7 @@ from .search.zheng2020_whitebox import Zheng2020WhiteBox
 from .victim import Victim
 
 __all__ = [
+    "BLEU",
     "LEAP",
     "PWWS",
     "Answer",
@@ -109,6 +111,7 @@ __all__ = [
     "CharacterEdits",
     "CharacterVariant",
     "Check",
+    "ChrF",
     "Compare",
     "Constraint",
     "ContractedForms",
