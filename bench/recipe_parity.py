@@ -61,9 +61,8 @@ VARIANTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "iga": ("iga", IGA),
     "iga_from_original": ("iga", IGA),
     "leap": ("leap", SWARM),
-    "leap_from_original": ("leap", SWARM),
 }
-RANDOM = ("iga", "iga_from_original", "leap", "leap_from_original")
+RANDOM = ("iga", "iga_from_original", "leap")
 
 
 class Frozen(CandidateGenerator):

@@ -42,11 +42,10 @@ RECIPES: dict[str, type[AttackRecipe]] = {
     "iga": IGAWang2019,
     "iga_from_original": IGAWang2019,
     "leap": LEAP2023,
-    "leap_from_original": LEAP2023,
 }
-# TextAttack's IGA and LEAP take candidates of the current word, and children of IGA may exceed the
-# limit of changed words. Here they are also compared in our space.
-FROM_ORIGINAL = ("iga_from_original", "leap_from_original")
+# TextAttack's IGA takes candidates of the current word, and its children may exceed the limit of
+# changed words. Here it is also compared in our space.
+FROM_ORIGINAL = "iga_from_original"
 FROZEN = ("deepwordbug", "pruthi")
 
 
@@ -92,7 +91,7 @@ def from_original(attack: textattack.Attack) -> None:
     """Replace every word by candidates of its original only, and check children as all others."""
     attack.search_method.post_crossover_check = True
     swap = attack.transformation
-    propose, near = swap._get_replacement_words, getattr(swap, "embedding", None)
+    propose, embedding = swap._get_replacement_words, swap.embedding
 
     def transformations(text: Any, indices: Any) -> list[Any]:
         first = text
@@ -102,8 +101,7 @@ def from_original(attack: textattack.Attack) -> None:
             text.replace_word_at_index(index, new)
             for index in indices
             for new in propose(first.words[index])
-            if new != text.words[index]
-            if near is None or near.get_mse_dist(first.words[index], new) <= 0.5
+            if new != text.words[index] and embedding.get_mse_dist(first.words[index], new) <= 0.5
         ]
 
     swap._get_transformations = transformations
@@ -119,7 +117,7 @@ def recipe(name: str, victim: TimedVictim, vectors: Path) -> textattack.Attack:
     if name in FROZEN:
         for swap in members(attack.transformation):
             swap._get_replacement_words = proposals(swap)
-    if name in FROM_ORIGINAL:
+    if name == FROM_ORIGINAL:
         from_original(attack)
     for setting, size in (("pop_size", POPULATION), ("max_iters", GENERATIONS)):
         if hasattr(attack.search_method, setting):
