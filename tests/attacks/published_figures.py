@@ -270,6 +270,8 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("candidates.generators.NamedEntities.kinds", ["names", "places", "numbers"]),
         ("candidates.generators.NamedEntities.sample", 10),
     ],
+    # Feng et al. 2018: a beam of 5.
+    "input_reduction": [("search.width", 5), ("search.until", "failure")],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words

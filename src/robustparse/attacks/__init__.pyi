@@ -7,7 +7,6 @@ from .candidates.imperceptible import ImperceptibleEdits
 from .candidates.inflections import Inflections
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
-from .candidates.masked_lm import MaskedLM
 from .candidates.named_entities import ContractedForms, NamedEntities
 from .candidates.neighbours import EmbeddingNeighbours
 from .candidates.one_of import OneOf
@@ -50,6 +49,7 @@ from .constraints.words import (
 )
 from .goals.attachment import AttachmentDrop, TreeGoal
 from .goals.goal import Goal, Verdict
+from .goals.input_reduction import InputReduction
 from .goals.label_flip import LabelFlip
 from .goals.non_overlapping import NonOverlappingOutput
 from .goals.phrases import PhraseDrop
@@ -140,6 +140,7 @@ __all__ = [
     "ImperceptibleEdits",
     "ImprovedGenetic",
     "Inflections",
+    "InputReduction",
     "KeyboardNeighbours",
     "LabelFlip",
     "LanguageModel",
