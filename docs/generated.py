@@ -7,6 +7,7 @@ from mkdocs.structure.files import File, Files
 
 from robustparse import attacks
 from robustparse.options.installed import CONFIGS, KINDS, names_in, summary_of
+from robustparse.options.recipe_facts import RecipeFacts
 
 TITLES = {
     "Goal": "Goals",
@@ -52,6 +53,10 @@ def configurations_page() -> str:
         files = names_in(CONFIGS / folder)
         rows = [_row(f"{folder}/{name}", summary_of(path)) for name, path in files.items()]
         tables.append(_table(title.capitalize(), "name", rows))
+    facts = {name: RecipeFacts.read(path) for name, path in names_in(CONFIGS / "attack").items()}
+    rows = [_facts_row(name, each) for name, each in facts.items()]
+    head = ["| recipe | paper | changes | tasks | needs |", "|---|---|---|---|---|"]
+    tables.append("\n".join(["## What each attack changes and needs\n", *head, *rows, ""]))
     return "\n".join([CONFIGURATIONS, *tables])
 
 
@@ -62,6 +67,11 @@ def _is_base(kind: type) -> bool:
 
 def _row(name: str, text: str) -> str:
     return "| `{}` | {} |".format(name, " ".join(text.split()).replace("|", "\\|"))
+
+
+def _facts_row(name: str, facts: RecipeFacts) -> str:
+    lists = (", ".join(part) for part in (facts.changes, facts.tasks, facts.needs))
+    return f"| `{name}` | {' | '.join([facts.paper, *lists])} |"
 
 
 def _table(title: str, head: str, rows: list[str]) -> str:

@@ -13,7 +13,7 @@ FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rgl
 # "" is the package root, which holds the version and, lazily, the public functions.
 LEAVES = {
     *("", "types", "tagsets", "errors", "files", "metrics", "devices", "vectors", "pretrained"),
-    *("casing", "graphemes", "lightning", "trust", "randomness"),
+    *("casing", "graphemes", "keyboards", "lightning", "trust", "randomness"),
 }
 # What each room may import in addition to the leaves; leaves import leaves only.
 ROOMS: dict[str, set[str]] = {

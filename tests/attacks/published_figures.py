@@ -25,7 +25,63 @@ YOO_2020: list[tuple[str, Any]] = [
     ("constraints.TaggerTag.tagset", "upos"),
     ("constraints.TaggerTag.noun_verb", False),
 ]
+# Alzantot et al. 2018: 8 neighbours within a distance of 0.5, which their code squares.
+ALZANTOT_2018: list[tuple[str, Any]] = [
+    ("candidates.k", 8),
+    ("constraints.WordVectorCosine.minimum", 1 - 0.5 / 2),
+    ("search.population", 60),
+    ("search.selection", "paper"),
+]
+# Boucher et al. 2021 and their code: 32 members for each edit; budgets of 1 to 5.
+BOUCHER_2021: list[tuple[str, Any]] = [
+    ("search.edits", 5),
+    ("search.population", 32),
+    ("search.generations", 10),
+]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
+    # Gao et al. 2018: the combined score with lambda 1, substitutions, an edit distance of 30.
+    "deepwordbug": [
+        ("candidates.edits", ["substitute"]),
+        ("candidates.sample", 1),
+        ("constraints.LevenshteinDistance.most", 30),
+        ("search.ranking.score", "combined"),
+        ("search.ranking.weight", 1.0),
+    ],
+    # TextAttack 0.3.11, DeepWordBugGao2018: the best of one edit of each kind, words of two
+    # characters at least.
+    "deepwordbug_textattack": [
+        ("candidates.edits", ["swap", "substitute", "delete", "insert"]),
+        ("candidates.sample", 1),
+        ("candidates.per", "edit"),
+        ("candidates.inner", False),
+        ("constraints.StopWords.fold", False),
+        ("constraints.MinimumLength.characters", 2),
+        ("constraints.LevenshteinDistance.most", 30),
+        ("search.accept", "current"),
+    ],
+    # Li et al. 2018: one bug of each kind, five neighbours, a similarity of 0.8.
+    "textbugger": [
+        ("candidates.generators.CharacterEdits.edits", ["delete", "swap"]),
+        ("candidates.generators.CharacterEdits.inner", True),
+        ("candidates.generators.CharacterEdits.sample", 1),
+        ("candidates.generators.CharacterEdits.per", "edit"),
+        ("candidates.generators.EmbeddingNeighbours.k", 5),
+        ("constraints.SentenceSimilarity.minimum", 0.8),
+        ("constraints.SentenceSimilarity.measure", "cosine"),
+        ("constraints.SentenceSimilarity.reference", "original"),
+        ("constraints.SentenceSimilarity.window", None),
+        ("search.accept", "any"),
+    ],
+    # Pruthi et al. 2019: all edits within the word, words of four letters at least, one word.
+    "pruthi": [
+        ("candidates.generators.CharacterEdits.edits", ["swap", "delete", "insert"]),
+        ("candidates.generators.CharacterEdits.inner", True),
+        ("candidates.generators.CharacterEdits.sample", None),
+        ("candidates.generators.KeyboardNeighbours.inner", True),
+        ("constraints.MinimumLength.characters", 4),
+        ("constraints.EditBudget.gamma", 1.0),
+        ("constraints.EditBudget.most", 1),
+    ],
     # Jin et al. 2020: N = 50 synonyms, cosine 0.7, the same part of speech, importance by deletion
     # with equation 2. Their code (jind11/TextFooler and its issues 12 and 43): similarity 0.5 for
     # the published figures, in windows of 15 words, with the sentence before the change.
@@ -116,6 +172,106 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.temperature", 0.3),
         ("search.selection", "paper"),
     ],
+    # The four likeliest candidates; at most 20 % of the words.
+    "alzantot": [
+        *ALZANTOT_2018,
+        ("constraints.LanguageModelPerplexity.keep", 4),
+        ("constraints.LanguageModelPerplexity.most", None),
+        ("constraints.EditBudget.gamma", 0.2),
+        ("search.generations", 20),
+    ],
+    # Jia et al. 2019, section 5 and appendix A.3: W = 6, delta = 5; 40 iterations.
+    "faster_alzantot": [
+        *ALZANTOT_2018,
+        ("constraints.LanguageModelPerplexity.window", 6),
+        ("constraints.LanguageModelPerplexity.most", 5.0),
+        ("constraints.LanguageModelPerplexity.keep", None),
+        ("search.generations", 40),
+    ],
+    # Wang et al. 2019, by TextAttack 0.3.11: S = 60, M = 20, lambda = 5; at most 20 % of the words.
+    "iga": [
+        ("candidates.k", 50),
+        ("constraints.WordVectorCosine.minimum", 1 - 0.5 / 2),
+        ("constraints.EditBudget.gamma", 0.2),
+        ("search.population", 60),
+        ("search.generations", 20),
+        ("search.replacements", 5),
+    ],
+    # Kuleshov et al. 2018: tau = 0.7, N = 15, lambda 1 = 0.2, delta = 0.5, lambda 2 = 2 nats.
+    "kuleshov": [
+        ("goal.least", 0.7),
+        ("candidates.k", 15),
+        ("constraints.ThoughtVectors.most", 0.2),
+        ("constraints.EditBudget.gamma", 0.5),
+        ("constraints.PerplexityRise.most", 2.0),
+        ("constraints.PerplexityRise.measure", "log_probability"),
+        ("constraints.PerplexityRise.reference", "original"),
+    ],
+    # Yoo and Qi 2021: 20 neighbours, cosine 0.8, the same part of speech, similarity 0.9, a tenth
+    # of the words, but four.
+    "a2t": [
+        ("candidates.k", 20),
+        ("constraints.WordVectorCosine.minimum", 0.8),
+        ("constraints.TaggerTag.reference", "tagger"),
+        ("constraints.TaggerTag.noun_verb", False),
+        ("constraints.EditBudget.gamma", 0.1),
+        ("constraints.EditBudget.least", 4),
+        ("constraints.EditBudget.up", True),
+        ("constraints.SentenceSimilarity.minimum", 0.9),
+        ("constraints.SentenceSimilarity.measure", "cosine"),
+        ("constraints.SentenceSimilarity.window", None),
+    ],
+    # Garg and Ramakrishnan 2020: K = 50; similarity 0.8 by TextFooler's code in windows of 15 words
+    # of the current sentence, 0.1 in shorter ones; nouns and verbs alike.
+    "bae": [
+        ("candidates.generator.top_k", 50),
+        ("candidates.generator.sample", None),
+        ("constraints.StopWords.source", "textfooler"),
+        ("constraints.CurrentTag.noun_verb", True),
+        ("constraints.SentenceSimilarity.minimum", 0.8),
+        ("constraints.SentenceSimilarity.measure", "textfooler"),
+        ("constraints.SentenceSimilarity.reference", "current"),
+        ("constraints.SentenceSimilarity.window", 15),
+        ("constraints.SentenceSimilarity.short", 0.1),
+        ("search.winner", "similar"),
+    ],
+    # Tan et al. 2020: inflections of the word's own part of speech.
+    "morpheus": [("candidates.parts", "slot"), ("search.accept", "current")],
+    # Ebrahimi et al. 2018, section 5: a beam of 10, cosine 0.8, the same part of speech, two flips.
+    "hotflip": [
+        ("candidates.sample", None),
+        ("constraints.WordVectorCosine.minimum", 0.8),
+        ("constraints.TaggerTag.noun_verb", False),
+        ("constraints.EditBudget.gamma", 1.0),
+        ("constraints.EditBudget.most", 2),
+        ("search.width", 10),
+        ("search.flips", None),
+    ],
+    # Pairs of Unicode Technical Standard 39.
+    "bad_characters": [("candidates.glyphs", "unicode"), *BOUCHER_2021],
+    **{
+        f"bad_characters_{kind}": [("candidates.kinds", [kind]), *BOUCHER_2021]
+        for kind in ("deletions", "invisible", "reorderings")
+    },
+    # Xiao et al. 2023, by their code: synonyms of all synsets, 16 % of the words, 60 particles, 20
+    # iterations.
+    "leap": [
+        ("candidates.parts", "all"),
+        ("constraints.EditBudget.gamma", 0.16),
+        ("constraints.EditBudget.up", True),
+        ("search.population", 60),
+        ("search.iterations", 20),
+        ("search.direction", "paper"),
+    ],
+    # TextAttack 0.3.11, Seq2SickCheng2018BlackBox: 50 neighbours, an edit distance of 30.
+    "seq2sick": [("candidates.k", 50), ("constraints.LevenshteinDistance.most", 30)],
+    # Ribeiro et al. 2020, by their code: ten other numbers.
+    "checklist": [
+        ("candidates.generators.NamedEntities.kinds", ["names", "places", "numbers"]),
+        ("candidates.generators.NamedEntities.sample", 10),
+    ],
+    # Feng et al. 2018: a beam of 5.
+    "input_reduction": [("search.width", 5), ("search.until", "failure")],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words

@@ -190,6 +190,12 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "LanguageModel": {"model": str(folder / "gpt2"), **short},
         "AttachmentDrop": {"least": 2},
         "Genetic": {"population": 4, "generations": 2},
+        "ImprovedGenetic": {"population": 4, "generations": 2},
+        "HotFlip": {"width": 3},
+        "LevenshteinDistance": {"most": 9},
+        "LEAP": {"population": 4, "iterations": 2},
+        "DifferentialEvolution": {"edits": 2, "population": 4, "generations": 2},
+        "ThoughtVectors": vectors,
         "ParticleSwarm": {"population": 4, "iterations": 2},
         "Beam": {"width": 2},
         "Zheng2020": {"psi": 6},
@@ -211,10 +217,15 @@ def shrunk(spec: Any, folder: Path) -> Any:
         return {"class_path": "recipe_models.Checker"}
     if given := _small(folder).get(name):
         spec["init_args"] = {**spec.get("init_args", {}), **given}
+    if name == "CharacterEdits":  # fewer misspellings
+        spec["init_args"] = {"alphabet": "abc", **spec.get("init_args", {})}
     # One word of the window is about an angle of 0.15 of pi.
     measure = spec.get("init_args", {}).get("measure")
-    if measure in ("angular", "textfooler"):
-        spec["init_args"]["minimum"] = {"angular": 0.85, "textfooler": 0.5}[measure]
+    if measure in ("angular", "textfooler", "cosine"):
+        minima = {"angular": 0.85, "textfooler": 0.5, "cosine": 0.75}
+        spec["init_args"]["minimum"] = minima[measure]
+    if name == "EditBudget":  # two words of a short sentence
+        spec["init_args"]["gamma"] = max(0.4, spec["init_args"]["gamma"])
     if spec.get("init_args", {}).get("kind") == "masked":
         spec["init_args"]["model"] = str(folder / "bert")
     return spec

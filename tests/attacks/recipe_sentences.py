@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from robustparse.attacks.candidates.generator import Slot
+from robustparse.attacks.candidates.named_entities import NamedEntities
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.types import Example
 from sample_runs import sentences, trained_parser
@@ -30,6 +32,13 @@ EXAMPLES[:3] = [relabelled(example, "cop") for example in EXAMPLES[:3]]
 EXAMPLES[3] = kept_out(EXAMPLES[3], range(len(EXAMPLES[3].sentence)), "XX")
 
 
+def entities(example: Example) -> list[str]:
+    """The words that stand for something with a name."""
+    slots = [Slot(0, example.sentence, at) for at in range(len(example.sentence))]
+    found = NamedEntities(sample=1).propose(slots, 0)
+    return [slot.word for slot, others in zip(slots, found, strict=True) if others]
+
+
 def parser_of(name: str) -> BiaffineParser:
     """One that the recipe is for."""
     return trained_parser(characters=name.endswith("_character"))
@@ -39,6 +48,9 @@ def examples_of(name: str) -> list[Example]:
     """Some that the recipe can attack; pairs of phrases and uninflected words take long ones."""
     if name.endswith("_character"):
         return [relabelled(example, "punct") for example in EXAMPLES]
+    if name == "checklist":  # sentences with names
+        named = sorted(sentences(200, "test"), key=lambda one: -len(entities(one)))
+        return sorted(named[:10], key=lambda one: one.id)
     if "_phrase_" not in name and name != "yoo2020_hownet":
         return EXAMPLES
     long = [one for one in sentences(120, "test") if len(one.sentence) > 8][:10]

@@ -95,6 +95,19 @@ def test_perplexities_equal_a_plain_run(folders, models, kind: Kind) -> None:
     assert (found[2] == 1.0) == (kind == "causal")  # one piece: nothing to predict
 
 
+def test_log_probabilities_are_sums_over_the_predicted_pieces(folders, models, kind: Kind) -> None:
+    """By the perplexities, whose pieces the tokenizer counts."""
+    tokenizer, _ = plain(folders[kind], kind)
+    pieces = [
+        len(tokenizer(" ".join(text), add_special_tokens=False)["input_ids"]) for text in TEXTS
+    ]
+    predicted = [count - (kind == "causal") for count in pieces]
+    logs = [math.log(by_hand(folders[kind], kind, text)) for text in TEXTS]
+    expected = [-log * count for log, count in zip(logs, predicted, strict=True)]
+    assert models[kind].log_probabilities(TEXTS) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert models[kind].log_probabilities([]).shape == (0,)
+
+
 def test_padding_and_batches_change_nothing(models, kind: Kind, monkeypatch) -> None:
     alone = [models[kind].perplexities([text])[0] for text in TEXTS]
     for batch_tokens in (1, 13, 4096):

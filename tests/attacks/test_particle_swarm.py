@@ -154,7 +154,8 @@ def test_particles_turn_to_their_own_elite_first_and_to_the_common_one_later(
     velocities = np.full((count, 2), 1000.0)  # a turn takes every word along
     rng, leader = np.random.default_rng(0), np.array([3, 3], np.int16)
     search = ParticleSwarm(population=count, iterations=20)
-    turned = search._moved(iteration, particles, velocities, elites, leader, rng)
+    inertia = search._inertia(iteration, nothing, nothing, rng)[:, None]
+    turned = search._moved(iteration, particles, (velocities, inertia), elites, leader, rng)
     assert velocities == pytest.approx(own * 1000 + (1 - own) * 6)  # inertia falls as own does
     shares = np.bincount(turned[:, 0], minlength=4) / count
     expected = [0, (1 - own) * (1 - common), own * (1 - common), common]

@@ -16,15 +16,96 @@ FOLDER = Path(__file__).parents[2] / "configs" / "attack"
 # code of Zheng et al. 2020; Wang et al. 2021, whose code has the order of the sources too. Alzantot
 # et al. 2018 compare no tags.
 PARTS: dict[str, tuple[str, str, str, str]] = {
+    "a2t": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine TaggerTag EditBudget SentenceSimilarity",
+        "GreedyByImportance(GradientNorm)",
+    ),
+    "alzantot": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine LanguageModelPerplexity(LanguageModel) EditBudget",
+        "Genetic",
+    ),
+    "bad_characters": ("", "Homoglyphs", "", "DifferentialEvolution"),
+    **dict.fromkeys(
+        [f"bad_characters_{kind}" for kind in ("deletions", "invisible", "reorderings")],
+        ("", "ImperceptibleEdits", "", "DifferentialEvolution"),
+    ),
+    "bae": (
+        "",
+        "CachedCandidates(MaskedLM)",
+        "StopWords CurrentTag SentenceSimilarity",
+        "GreedyByImportance(DeletedWord)",
+    ),
     "beam": (
         "",
         "EmbeddingNeighbours",
         "StopWords WordVectorCosine TaggerTag",
         "Beam",
     ),
+    "checklist": ("", "Union(NamedEntities ContractedForms)", "", "Greedy"),
+    "deepwordbug": (
+        "",
+        "CharacterEdits",
+        "LevenshteinDistance",
+        "DeepWordBug(TemporalScore)",
+    ),
+    "deepwordbug_textattack": (
+        "",
+        "CharacterEdits",
+        "StopWords MinimumLength LevenshteinDistance",
+        "GreedyByImportance(UnknownWord)",
+    ),
+    "faster_alzantot": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine LanguageModelPerplexity(LanguageModel)",
+        "Genetic",
+    ),
     "genetic": ("", "EmbeddingNeighbours", "StopWords WordVectorCosine", "Genetic"),
+    "hotflip": (
+        "",
+        "VocabularyWords",
+        "StopWords WordVectorCosine TaggerTag EditBudget",
+        "HotFlip",
+    ),
+    "iga": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords WordVectorCosine EditBudget",
+        "ImprovedGenetic",
+    ),
+    "input_reduction": ("InputReduction", "Deletion", "", "Beam"),
+    "kuleshov": (
+        "LabelFlip",
+        "EmbeddingNeighbours",
+        "StopWords EditBudget ThoughtVectors PerplexityRise(LanguageModel)",
+        "Greedy",
+    ),
+    "leap": ("", "WordNetSynonyms", "StopWords EditBudget", "LEAP"),
+    "morpheus": ("", "Inflections", "", "GreedyByImportance(TextOrder)"),
+    "pruthi": (
+        "",
+        "Union(CharacterEdits KeyboardNeighbours)",
+        "MinimumLength StopWords EditBudget",
+        "Greedy",
+    ),
     "pso": ("", "Sememes", "StopWords", "ParticleSwarm"),
     "pwws": ("", "WordNetSynonyms", "StopWords", "PWWS"),
+    "seq2sick": (
+        "NonOverlappingOutput",
+        "EmbeddingNeighbours",
+        "StopWords LevenshteinDistance",
+        "GreedyByImportance(UnknownWord)",
+    ),
+    "textbugger": (
+        "",
+        "Union(CharacterEdits Homoglyphs KeyboardNeighbours EmbeddingNeighbours)",
+        "StopWords SentenceSimilarity",
+        "GreedyByImportance(DeletedWord)",
+    ),
     "textfooler": (
         "",
         "EmbeddingNeighbours",

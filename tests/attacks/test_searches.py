@@ -249,8 +249,8 @@ def test_ties_break_by_position_and_candidate() -> None:
         (lambda: Beam(members="join"), "members must be one of unite, concatenate, got 'join'"),
         (lambda: DeletedWord(words="some"), "words must be one of eligible, all, got 'some'"),
         (
-            lambda: GreedyByImportance(DeletedWord(), accept="any"),
-            "accept must be one of current, original, got 'any'",
+            lambda: GreedyByImportance(DeletedWord(), accept="every"),
+            "accept must be one of current, original, any, got 'every'",
         ),
         (lambda: WeightedSaliency(gain="most"), "gain must be one of increase, score"),
         (lambda: RandomOrder(fraction=0.0), r"fraction must be in \(0, 1\], got 0.0"),

@@ -3,11 +3,15 @@ from .candidates.cache import CachedCandidates
 from .candidates.characters import CharacterEdits, CharacterVariant
 from .candidates.deletion import Deletion
 from .candidates.generator import CandidateGenerator, Merged, Slot
+from .candidates.imperceptible import ImperceptibleEdits
+from .candidates.inflections import Inflections
 from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
+from .candidates.named_entities import ContractedForms, NamedEntities
 from .candidates.neighbours import EmbeddingNeighbours
 from .candidates.one_of import OneOf
 from .candidates.sememes import Sememes
+from .candidates.similar_characters import Homoglyphs, KeyboardNeighbours
 from .candidates.table import TableCandidates
 from .candidates.training_words import TrainingWords
 from .candidates.union import Union
@@ -15,13 +19,19 @@ from .candidates.vocabulary import VocabularyWords
 from .candidates.wordnet import WordNetSynonyms
 from .constraints.bert_score import BERTScore
 from .constraints.constraint import Constraint
-from .constraints.edits import EditBudget, Repeat
+from .constraints.edits import EditBudget, LevenshteinDistance, Repeat
 from .constraints.grammar import GrammarChecker, GrammarErrors, LanguageTool
-from .constraints.language_model import LanguageModel, PerplexityRise
+from .constraints.language_model import LanguageModel, LanguageModelPerplexity, PerplexityRise
 from .constraints.link_grammar import LinkGrammar
+from .constraints.overlap import BLEU, ChrF
 from .constraints.references import ReferenceParsers
 from .constraints.sentence_constraint import Edit, SentenceConstraint
-from .constraints.similarity import SentenceSimilarity, TextSimilarity, VectorSimilarity
+from .constraints.similarity import (
+    SentenceSimilarity,
+    TextSimilarity,
+    ThoughtVectors,
+    VectorSimilarity,
+)
 from .constraints.tagging.current_tag import CurrentTag
 from .constraints.tagging.perceptron import PerceptronTags
 from .constraints.tagging.pipeline_tag import PipelineTag
@@ -39,16 +49,22 @@ from .constraints.words import (
 )
 from .goals.attachment import AttachmentDrop, TreeGoal
 from .goals.goal import Goal, Verdict
+from .goals.input_reduction import InputReduction
 from .goals.label_flip import LabelFlip
+from .goals.non_overlapping import NonOverlappingOutput
 from .goals.phrases import PhraseDrop
 from .goals.targets import TargetedArc, TargetedSubtree
 from .goals.wrong_form import WrongForm
 from .problem import Problem
 from .results import AttackResult
 from .search.beam import Beam, Greedy
-from .search.genetic import Genetic
+from .search.deepwordbug import DeepWordBug
+from .search.differential_evolution import DifferentialEvolution
+from .search.genetic import Genetic, ImprovedGenetic
 from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
+from .search.hotflip import HotFlip
 from .search.importance import PWWS, GreedyByImportance
+from .search.leap import LEAP
 from .search.particle_swarm import ParticleSwarm
 from .search.random_substitution import RandomSubstitution
 from .search.rankings import (
@@ -56,6 +72,8 @@ from .search.rankings import (
     GradientNorm,
     RandomOrder,
     Ranking,
+    TemporalScore,
+    TextOrder,
     UnknownWord,
     WeightedSaliency,
 )
@@ -78,6 +96,8 @@ from .search.zheng2020_whitebox import Zheng2020WhiteBox
 from .victim import Victim
 
 __all__ = [
+    "BLEU",
+    "LEAP",
     "PWWS",
     "Answer",
     "AttachmentDrop",
@@ -91,12 +111,16 @@ __all__ = [
     "CharacterEdits",
     "CharacterVariant",
     "Check",
+    "ChrF",
     "Compare",
     "Constraint",
+    "ContractedForms",
     "CurrentTag",
+    "DeepWordBug",
     "DeletedWord",
     "Deletion",
     "DictionaryTag",
+    "DifferentialEvolution",
     "Edit",
     "EditBudget",
     "EmbeddingNeighbours",
@@ -111,9 +135,18 @@ __all__ = [
     "GrammarErrors",
     "Greedy",
     "GreedyByImportance",
+    "Homoglyphs",
+    "HotFlip",
+    "ImperceptibleEdits",
+    "ImprovedGenetic",
+    "Inflections",
+    "InputReduction",
+    "KeyboardNeighbours",
     "LabelFlip",
     "LanguageModel",
+    "LanguageModelPerplexity",
     "LanguageTool",
+    "LevenshteinDistance",
     "Lexicon",
     "LinkGrammar",
     "MaskedInsertion",
@@ -121,8 +154,10 @@ __all__ = [
     "MaskedMerge",
     "Merged",
     "MinimumLength",
+    "NamedEntities",
     "NearestCharacter",
     "NearestWord",
+    "NonOverlappingOutput",
     "OneOf",
     "ParticleSwarm",
     "PerceptronTags",
@@ -156,7 +191,10 @@ __all__ = [
     "TaggerTag",
     "TargetedArc",
     "TargetedSubtree",
+    "TemporalScore",
+    "TextOrder",
     "TextSimilarity",
+    "ThoughtVectors",
     "TrainingWords",
     "TreeGoal",
     "Union",

@@ -20,6 +20,7 @@ from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult, unseen_words
+from robustparse.attacks.search.rankings import Ranking
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.victim import CalledVictim, ScoringVictim, Victim, joined
 from robustparse.errors import InputError, check_least, check_seed
@@ -108,7 +109,9 @@ class Attack:
         Raises:
             InputError: names the searches that do without.
         """
-        if not self.search.needs_scores:
+        ranking = getattr(self.search, "ranking", None)
+        needs = (*self.search.needs, *(ranking.needs if isinstance(ranking, Ranking) else ()))
+        if "probabilities" not in needs:
             return
         if isinstance(victim, ScoringVictim) and victim.scores == "none":
             from robustparse import attacks  # its names are loaded when they are asked for
@@ -119,7 +122,7 @@ class Attack:
                 for kind in public
                 if isinstance(kind, type)
                 and issubclass(kind, Search)
-                and not (kind is Search or kind.needs_scores)
+                and not (kind is Search or "probabilities" in kind.needs)
             ]
             raise InputError(
                 f"{type(self.search).__name__} needs probabilities, and the victim answers without",

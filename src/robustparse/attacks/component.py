@@ -3,6 +3,7 @@ models.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from robustparse.attacks.victim import Victim
 from robustparse.data.features import features_in
@@ -34,6 +35,8 @@ class Component:
         features: whether morphological features are compared in addition to tags
             (`attacks.features`): true takes the victim's training words, a path a treebank file.
         loads: attributes that load a model, a file or a library when they are first read.
+        needs: what the user must give or install for it, such as word vectors.
+        tasks: the only tasks (`Task.name`) for whose sentences it works; empty: all.
     """
 
     is_model: bool = False
@@ -43,6 +46,8 @@ class Component:
     without_tags: str = "leave it out of the recipe"
     features: bool | str | None = None
     loads: tuple[str, ...] = ()
+    needs: ClassVar[tuple[str, ...]] = ()
+    tasks: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self, victim: Victim) -> None:
         """Prepare for a victim, and load what the component needs, before the attack begins.

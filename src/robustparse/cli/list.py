@@ -7,6 +7,7 @@ from textwrap import shorten
 
 from robustparse.errors import check_choice
 from robustparse.options.installed import CONFIGS, KINDS, components, names_in, summary_of
+from robustparse.options.recipe_facts import RecipeFacts
 
 CHOICES = (*KINDS, "components")
 
@@ -30,6 +31,9 @@ def list(kinds: Sequence[str] = ()) -> None:
             # `--attack` takes a bare name; `--config` takes one with its folder.
             folder = "" if kind == "attacks" else f"{KINDS[kind]}/"
             rows = {folder + name: summary_of(path) for name, path in files.items()}
+            if kind == "attacks":
+                facts = {name: RecipeFacts.read(path) for name, path in files.items()}
+                rows = {name: f"{facts[name]}. {summary}" for name, summary in rows.items()}
         print("\n" * (index > 0) + kind)
         width = max(map(len, rows), default=0)
         room = get_terminal_size().columns - width - 4 if sys.stdout.isatty() else sys.maxsize

@@ -29,13 +29,18 @@ def names_in(folder: Path = CONFIGS) -> dict[str, Path]:
 
 def summary_of(path: Path) -> str:
     """Return the first sentence of the comment at the top of a file."""
+    return re.split(r"(?<=\.) (?=[A-Z])", comment_of(path), maxsplit=1)[0]
+
+
+def comment_of(path: Path) -> str:
+    """Return the comment at the top of a file, without its example of a command."""
     comment: list[str] = []
     for line in path.read_text("utf-8").splitlines():
         text = line.removeprefix("#").strip()
         if not line.startswith("#") or text.startswith("robustparse "):
             break
         comment.append(text)
-    return re.split(r"(?<=\.) (?=[A-Z])", " ".join(comment), maxsplit=1)[0]
+    return " ".join(comment)
 
 
 def components() -> dict[str, str]:

@@ -14,16 +14,10 @@ import numpy as np
 
 from robustparse.errors import InputError, check_choice
 from robustparse.graphemes import graphemes
+from robustparse.keyboards import Layout, neighbouring_keys
 from robustparse.perturbations.perturbation import WordPerturbation
 
 Slip = Literal["swap", "drop", "insert"]
-Layout = Literal["qwerty", "qwertz", "azerty"]
-
-_ROWS: dict[str, tuple[str, str, str]] = {
-    "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
-    "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
-    "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
-}
 
 
 class Typos(WordPerturbation):
@@ -97,7 +91,7 @@ class KeyboardSlips(WordPerturbation):
     def __init__(self, *, layout: Layout = "qwerty", fraction: float = 0.15) -> None:
         check_choice("keyboard_slips: layout", layout, get_args(Layout))
         self.layout = layout
-        self._near = neighbouring_keys(_ROWS[layout])
+        self._near = neighbouring_keys(layout)
         super().__init__(fraction=fraction)
 
     def can_change(self, word: str) -> bool:
@@ -117,22 +111,6 @@ class KeyboardSlips(WordPerturbation):
     def _places(self, letters: Sequence[str]) -> list[int]:
         """Return where letters of the keyboard are."""
         return [at for at, letter in enumerate(letters) if letter.lower() in self._near]
-
-
-def neighbouring_keys(rows: tuple[str, ...]) -> dict[str, str]:
-    """Return the letters around each letter of a keyboard.
-
-    Each row stands half a key to the right of the one above it: a key touches two keys there, the
-    one over it and the next, and two below.
-    """
-    near: dict[str, str] = {}
-    for at, row in enumerate(rows):
-        above, below = (rows[index] if 0 <= index < len(rows) else "" for index in (at - 1, at + 1))
-        for place, letter in enumerate(row):
-            before = max(0, place - 1)
-            sides = row[before:place] + row[place + 1 : place + 2]
-            near[letter] = sides + above[place : place + 2] + below[before : place + 1]
-    return near
 
 
 class DoubledLetters(WordPerturbation):

@@ -51,7 +51,7 @@ class BlackBox(ABC):
         pairs: whether it is a classifier of `Pairs`; the hypotheses are attacked.
         language: the language of a semantic parser's forms; None finds it by their tokens.
         scores: ``none`` declares that a classifier or semantic parser answers without
-            probabilities. Searches that need them are then refused (`Search.needs_scores`).
+            probabilities. Searches that need them are then refused (`Search.needs`).
 
     Attributes:
         made_from: the class path and the arguments that made the victim, with which other processes

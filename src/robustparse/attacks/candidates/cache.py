@@ -24,6 +24,7 @@ class CachedCandidates(CandidateGenerator):
     """
 
     CACHES = ("path",)
+    changes = ""
 
     def __init__(self, generator: CandidateGenerator, path: str) -> None:
         self.generator = generator

@@ -7,15 +7,19 @@ character. Blanks, which words of some treebanks have, stay.
 
 import string
 from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Literal, get_args
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.union import blanks
 from robustparse.attacks.victim import Victim
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_choice, check_least
 from robustparse.graphemes import graphemes
 from robustparse.randomness import stream
 
 ALPHANUMERIC = string.ascii_letters + string.digits
+
+Per = Literal["word", "edit"]
 
 
 class CharacterVariant(CandidateGenerator):
@@ -31,6 +35,7 @@ class CharacterVariant(CandidateGenerator):
         InputError: the alphabet has fewer than two characters, one of them twice, or a blank.
     """
 
+    changes = "characters"
     verbatim = True
 
     def __init__(self, *, alphabet: str = ALPHANUMERIC) -> None:
@@ -62,11 +67,16 @@ class CharacterEdits(CandidateGenerator):
         sample: candidates per slot; None takes all, ordered by kind, then by position.
         alphabet: the characters to insert and substitute; None takes the characters of the victim's
             training words (lower-cased, seen at least twice), except those with marks.
+        inner: whether the first and the last character stay where they are (Pruthi et al. 2019; Li
+            et al. 2018).
+        per: whether `sample` counts the candidates of a `word`, or those of each kind of `edit` (Li
+            et al. 2018 draw one of each kind).
 
     Raises:
         InputError: an unknown kind or none, sample below 1, or an alphabet as above.
     """
 
+    changes = "characters"
     verbatim = True
 
     def __init__(
@@ -75,6 +85,8 @@ class CharacterEdits(CandidateGenerator):
         edits: list[str] | None = None,
         sample: int | None = 50,
         alphabet: str | None = string.ascii_lowercase,
+        inner: bool = False,
+        per: Per = "word",
     ) -> None:
         self.edits = list(_EDITS) if edits is None else list(edits)
         unknown = sorted(set(self.edits) - set(_EDITS))
@@ -85,7 +97,9 @@ class CharacterEdits(CandidateGenerator):
                 expected=f"some of {', '.join(_EDITS)}",
             )
         check_least("character edits", sample=sample)
-        self.sample = sample
+        check_choice("character edits: per", per, get_args(Per))
+        self.sample, self.inner = sample, inner
+        self.per: Per = per
         self.draws = sample is not None
         self.alphabet = alphabet if alphabet is None else _checked_alphabet(alphabet)
 
@@ -95,7 +109,13 @@ class CharacterEdits(CandidateGenerator):
             return self
         known = {character for word in victim.training_words for character in graphemes(word)}
         alphabet = sorted(c for c in known if len(c) == 1 and not c.isspace())
-        return CharacterEdits(edits=self.edits, sample=self.sample, alphabet="".join(alphabet))
+        return CharacterEdits(
+            edits=self.edits,
+            sample=self.sample,
+            alphabet="".join(alphabet),
+            inner=self.inner,
+            per=self.per,
+        )
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -104,46 +124,55 @@ class CharacterEdits(CandidateGenerator):
         return [self._draw(self.alphabet, slot, seed) for slot in slots]
 
     def _draw(self, alphabet: str, slot: Slot, seed: int) -> list[str]:
-        # Different edits may give the same word, such as "aab" from "ab"; it counts once.
         characters = graphemes(slot.word)
-        made = dict.fromkeys(
-            word for kind in self.edits for word in _EDITS[kind](characters, alphabet)
-        )
-        made.pop(slot.word, None)
-        words = list(made)
-        if kept := blanks(slot.word):
-            words = [word for word in words if blanks(word) == kept]
+        edges = (characters[:1], characters[1:-1], characters[-1:])
+        before, edited, after = edges if self.inner else ([], characters, [])
+        if self.inner and len(characters) < 3:
+            return []
+        kept = blanks(slot.word)
+        made: list[list[str]] = []
+        for kind in self.edits:
+            words = ["".join([*before, *new, *after]) for new in _EDITS[kind](edited, alphabet)]
+            # Different edits may give the same word, such as "aab" from "ab"; it counts once.
+            distinct = dict.fromkeys(word for word in words if not kept or blanks(word) == kept)
+            distinct.pop(slot.word, None)
+            made.append([word for word in distinct if word])
+        if self.per == "word":
+            made = [list(dict.fromkeys(chain.from_iterable(made)))]
         if self.sample is None:
-            return words
-        order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
-        return [words[index] for index in order.tolist()]
+            return list(dict.fromkeys(chain.from_iterable(made)))
+        rng, drawn = stream(seed, slot.id, 1 + slot.position), list[str]()
+        for words in made:
+            order = rng.permutation(len(words))[: self.sample]
+            drawn += [words[index] for index in order.tolist()]
+        return list(dict.fromkeys(drawn))
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        return f"CharacterEdits {self.edits} {self.sample} {self.alphabet}"
+        changed = " inner" * self.inner + " per edit" * (self.per == "edit")
+        return f"CharacterEdits {self.edits} {self.sample} {self.alphabet}{changed}"
 
 
-def _insertions(word: Sequence[str], alphabet: str) -> list[str]:
+def _insertions(word: Sequence[str], alphabet: str) -> list[list[str]]:
     places = range(len(word) + 1)
-    return ["".join([*word[:at], new, *word[at:]]) for at in places for new in alphabet]
+    return [[*word[:at], new, *word[at:]] for at in places for new in alphabet]
 
 
-def _deletions(word: Sequence[str], _alphabet: str) -> list[str]:
-    places = range(len(word)) if len(word) > 1 else ()
-    return ["".join([*word[:at], *word[at + 1 :]]) for at in places]
+def _deletions(word: Sequence[str], _alphabet: str) -> list[list[str]]:
+    return [[*word[:at], *word[at + 1 :]] for at in range(len(word))]
 
 
-def _swaps(word: Sequence[str], _alphabet: str) -> list[str]:
+def _swaps(word: Sequence[str], _alphabet: str) -> list[list[str]]:
     places = range(len(word) - 1)
-    return ["".join([*word[:at], word[at + 1], word[at], *word[at + 2 :]]) for at in places]
+    return [[*word[:at], word[at + 1], word[at], *word[at + 2 :]] for at in places]
 
 
-def _substitutions(word: Sequence[str], alphabet: str) -> list[str]:
+def _substitutions(word: Sequence[str], alphabet: str) -> list[list[str]]:
     places = range(len(word))
-    return ["".join([*word[:at], new, *word[at + 1 :]]) for at in places for new in alphabet]
+    return [[*word[:at], new, *word[at + 1 :]] for at in places for new in alphabet]
 
 
-_EDITS: dict[str, Callable[[Sequence[str], str], list[str]]] = {
+_EDITS: dict[str, Callable[[Sequence[str], str], list[list[str]]]] = {
     "insert": _insertions,
     "delete": _deletions,
     "swap": _swaps,

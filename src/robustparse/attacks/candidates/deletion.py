@@ -8,6 +8,8 @@ from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 class Deletion(CandidateGenerator):
     """Proposes to leave the word out; the last word of a text always stays."""
 
+    changes = "deletions"
+    tasks = ("semantic", "classification")
     draws = False
     verbatim = True
     spans = True

@@ -76,6 +76,8 @@ class CandidateGenerator(Component, ABC):
         verbatim: whether candidates keep their casing instead of taking that of the original.
         spans: whether a candidate may be several words, separated by blanks, or none, or `Merged`.
             Only texts with one answer for the whole text can be attacked with it.
+        changes: what it replaces: `words`, or `characters` of a word; empty for a group of other
+            generators.
     """
 
     CACHES: ClassVar[tuple[str, ...]] = ()
@@ -83,6 +85,7 @@ class CandidateGenerator(Component, ABC):
     draws: bool = True
     verbatim: bool = False
     spans: bool = False
+    changes: ClassVar[str] = "words"
 
     @abstractmethod
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:

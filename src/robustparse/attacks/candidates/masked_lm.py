@@ -44,8 +44,8 @@ class MaskedLM(CandidateGenerator):
         least: the smallest probability of a word, among all pieces of the model.
     """
 
+    needs = ("masked language model",)
     put: Put = "replace"
-
     is_model = True
     loads = ("_loaded",)
 
@@ -167,6 +167,8 @@ class MaskedInsertion(MaskedLM):
         **settings: see `MaskedLM`.
     """
 
+    changes = "insertions"
+    tasks = ("semantic", "classification")
     verbatim = spans = True
 
     def __init__(
@@ -188,6 +190,8 @@ class MaskedMerge(MaskedLM):
         **settings: see `MaskedLM`.
     """
 
+    changes = "merges"
+    tasks = ("semantic", "classification")
     verbatim = spans = True
     put = "merge"
 

@@ -45,6 +45,7 @@ class EmbeddingNeighbours(CandidateGenerator):
         InputError: k is below 1; when first used: the file is malformed, the folder not writable.
     """
 
+    needs = ("word vectors",)
     CACHES = ("cache",)
     draws = False
     loads = ("_table",)

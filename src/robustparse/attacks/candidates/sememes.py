@@ -59,6 +59,7 @@ class Sememes(CandidateGenerator):
             or NLTK's WordNet is missing.
     """
 
+    needs = ("sememe dictionary", "WordNet")
     draws, reads_tags, takes_untagged = False, True, True
 
     def __init__(

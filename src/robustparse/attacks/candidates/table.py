@@ -18,6 +18,7 @@ class TableCandidates(CandidateGenerator):
         InputError: when first used: the file cannot be read or is not a table.
     """
 
+    needs = ("substitution table",)
     draws = False
     loads = ("_table",)
 

@@ -94,6 +94,7 @@ class GeneratorGroup(CandidateGenerator):
 
     owner: ClassVar[str]
     verbatim = True
+    changes = ""
 
     def __init__(self, generators: list[CandidateGenerator]) -> None:
         if not generators:

@@ -42,6 +42,7 @@ class WordNetSynonyms(CandidateGenerator):
         InputError: when first used: NLTK's WordNet is missing, or its words of the language.
     """
 
+    needs = ("WordNet",)
     draws, takes_untagged = False, True
 
     def __init__(

@@ -59,6 +59,7 @@ class BERTScore(SentenceConstraint):
             layer or the device is missing.
     """
 
+    needs = ("BERT",)
     loads = ("_loaded",)
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Constraints on how many words of a sentence may be changed, and how often each word.
+"""Constraints on how many words and characters may be changed, and how often each word.
 
 Jin et al. (2020) and Yoo et al. (2020) report the fraction of changed words but do not limit it;
 with `EditBudget` their searches use the budget of Zheng et al. (2020, section 3.2) and become
@@ -6,18 +6,19 @@ comparable. Both change a word at most once; `Repeat` enforces this for any sear
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import get_args
 
 import numpy as np
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.edit_budget import check_gamma, edit_budget
-from robustparse.errors import check_choice
+from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Mask, View
 
 
 class EditBudget(SentenceConstraint):
-    """Allows at most max(1, floor(gamma * n)) of a sentence's n words to be changed.
+    """Allows at most max(least, floor(gamma * n)) of a sentence's n words to be changed.
 
     Compares with the *original* sentence.
 
@@ -25,27 +26,84 @@ class EditBudget(SentenceConstraint):
         gamma: the fraction, in (0, 1] (0.15, the largest value in Zheng et al. 2020).
         view: which words n counts: those of the sentence, or of both texts of a pair (`joined`, as
             TextAttack).
+        least: so many words may be changed however short the sentence is (Yoo and Qi 2021: 4).
+        most: at most so many words may be changed however long the sentence is (Pruthi et al. 2019:
+            1 and 2); None sets no limit.
+        up: whether to round up to ceil(gamma * n), as TextAttack.
     """
 
     is_model = False
 
-    def __init__(self, gamma: float = 0.15, *, view: View = "text") -> None:
+    def __init__(
+        self,
+        gamma: float = 0.15,
+        *,
+        view: View = "text",
+        least: int = 1,
+        most: int | None = None,
+        up: bool = False,
+    ) -> None:
         check_gamma(gamma, "edit budget")
         check_choice("edit budget: view", view, get_args(View))
+        check_least("edit budget", least=least, most=most)
+        if most is not None and most < least:
+            raise InputError(f"got {most}", key="edit budget: most", expected=f"at least {least}")
         self.gamma, self.view = gamma, view
+        self.least, self.most, self.up = least, most, up
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         changed = [
             sum(map(str.__ne__, edit.sentence.words, edit.changed))
-            <= edit_budget(self.gamma, len(edit.seen(self.view).current))
+            <= self._budget(len(edit.seen(self.view).current))
             for edit in edits
         ]
         return np.array(changed, dtype=np.bool_)
 
     def most_edits(self, words: int) -> int:
         """See `SentenceConstraint.most_edits`."""
-        return words if self.view == "joined" else edit_budget(self.gamma, words)
+        return words if self.view == "joined" else self._budget(words)
+
+    def _budget(self, words: int) -> int:
+        budget = max(self.least, edit_budget(self.gamma, words, up=self.up))
+        return budget if self.most is None else min(self.most, budget)
+
+
+class LevenshteinDistance(SentenceConstraint):
+    """Allows at most so many insertions, deletions and substitutions of characters in a sentence.
+
+    Compares with the *original* sentence: the edit distances of all changed words are added up, as
+    in algorithm 1 of Gao et al. 2018. A swap of two neighbours has distance 2.
+
+    Args:
+        most: the maximum distance (Gao et al. 2018: 30).
+    """
+
+    is_model = False
+
+    def __init__(self, most: int = 30) -> None:
+        check_least("Levenshtein distance", most=most)
+        self.most = most
+
+    def admits(self, edits: Sequence[Edit]) -> Mask:
+        """See `SentenceConstraint.admits`."""
+        distances = [
+            sum(
+                _distance(old, new)
+                for old, new in zip(edit.sentence.words, edit.changed, strict=True)
+                if old != new
+            )
+            for edit in edits
+        ]
+        return np.array(distances, dtype=np.int64) <= self.most
+
+
+@lru_cache(1 << 16)
+def _distance(word: str, other: str) -> int:
+    from nltk.metrics.distance import edit_distance
+
+    distance: int = edit_distance(word, other)
+    return distance
 
 
 class Repeat(SentenceConstraint):

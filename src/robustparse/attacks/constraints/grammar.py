@@ -89,6 +89,7 @@ class LanguageTool(GrammarChecker):
             LanguageTool is missing.
     """
 
+    needs = ("LanguageTool",)
     runs_programs = True
     command = "java"
 

@@ -44,6 +44,7 @@ class LinkGrammar(GrammarChecker):
         InputError: when first used: the program is missing.
     """
 
+    needs = ("link-grammar",)
     runs_programs = True
     _process: subprocess.Popen[bytes] | None = None  # for `__del__`, whatever was constructed
 

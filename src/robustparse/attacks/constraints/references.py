@@ -42,6 +42,8 @@ class ReferenceParsers(SentenceConstraint):
             the victim, or equals the victim or another reference; the victim is not a checkpoint.
     """
 
+    needs = ("reference parsers",)
+
     def __init__(self, checkpoints: list[str], *, agree: int = 1) -> None:
         check_least("reference parsers", agree=agree)
         if twice := {path for path in checkpoints if checkpoints.count(path) > 1}:

@@ -1,7 +1,8 @@
 """Changes must preserve a sentence's meaning, measured by a sentence encoder or word vectors.
 
 Jin et al. 2020 use the Universal Sentence Encoder. Here `SentenceSimilarity` uses any encoder of
-the optional library sentence-transformers, `VectorSimilarity` the mean of word vectors.
+the optional library sentence-transformers, `VectorSimilarity` the mean of word vectors, as do the
+`ThoughtVectors` of Kuleshov et al. 2018.
 """
 
 from abc import abstractmethod
@@ -162,6 +163,7 @@ class SentenceSimilarity(TextSimilarity):
             missing.
     """
 
+    needs = ("sentence encoder",)
     loads = ("_encoder",)
 
     def __init__(
@@ -251,6 +253,7 @@ class VectorSimilarity(TextSimilarity):
         InputError: before the first sentence is attacked: the file is malformed.
     """
 
+    needs = ("word vectors",)
     loads = ("_table",)
 
     def __init__(
@@ -284,6 +287,52 @@ class VectorSimilarity(TextSimilarity):
             mean = table[rows].mean(axis=0) if rows else np.zeros(table.shape[1])
             vectors.append(mean / (np.linalg.norm(mean) or 1.0))
         return vectors
+
+    @cached_property
+    def _table(self) -> tuple[dict[str, int], Floats]:
+        return read_lowered(Path(self.vectors).expanduser(), self.limit)
+
+
+class ThoughtVectors(SentenceConstraint):
+    """The changed sentence's thought vector must be near that of the original sentence.
+
+    A thought vector is the mean of the vectors of a sentence's words (Kuleshov et al. 2018,
+    equation 4); their distance is Euclidean. Words are looked up lower-cased; words without a
+    vector are left out. The vectors keep the lengths that the file gives them.
+
+    Args:
+        vectors: a text file of word vectors (`vectors.read_vectors`).
+        most: the maximum distance, in units of the vectors (Kuleshov et al. 2018: 0.2).
+        limit: reads the first N words of the file; None reads all.
+
+    Raises:
+        InputError: most is below 0; before the first sentence is attacked: the file is malformed.
+    """
+
+    needs = ("word vectors",)
+    loads = ("_table",)
+
+    def __init__(self, vectors: str, *, most: float = 0.2, limit: int | None = None) -> None:
+        if not most >= 0.0:
+            raise InputError(f"must be at least 0, got {most}", key="thought vectors: most")
+        self.vectors, self.most, self.limit = vectors, most, limit
+        self._known: Recent[tuple[str, ...], Floats] = Recent(_REMEMBERED)
+
+    def admits(self, edits: Sequence[Edit]) -> Mask:
+        """See `SentenceConstraint.admits`."""
+        return -self.similarities(edits) <= self.most
+
+    def similarities(self, edits: Sequence[Edit]) -> Floats:
+        """Return minus the distances, `(edits,)`."""
+        texts = [edit.changed for edit in edits] + [edit.sentence.words for edit in edits]
+        means = np.array(self._known.of(texts, self._means)).reshape(2, len(edits), -1)
+        distances: Floats = np.linalg.norm(means[0] - means[1], axis=1)
+        return -distances
+
+    def _means(self, texts: list[tuple[str, ...]]) -> list[Floats]:
+        row_of, table = self._table
+        rows = [[row_of[word] for word in map(str.lower, text) if word in row_of] for text in texts]
+        return [table[some].mean(axis=0) if some else np.zeros(table.shape[1]) for some in rows]
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], Floats]:

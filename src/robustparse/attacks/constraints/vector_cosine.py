@@ -33,6 +33,7 @@ class WordVectorCosine(Constraint):
         InputError: when first used: the file is malformed.
     """
 
+    needs = ("word vectors",)
     loads = ("_table",)
 
     def __init__(

@@ -102,6 +102,8 @@ class ForbiddenRelations(Constraint):
             that do not use tags (phrases, characters).
     """
 
+    tasks = ("dependency",)
+
     def __init__(self, relations: list[str] | None = None) -> None:
         self.relations = frozenset(_FUNCTION_VERBS if relations is None else relations)
         self._default = relations is None

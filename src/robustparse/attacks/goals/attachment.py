@@ -29,6 +29,7 @@ class Parse(NamedTuple):
 class TreeGoal(Goal):
     """A goal against parsers; the gold answer of a problem is a `Parse`."""
 
+    tasks = ("dependency",)
     per_word = True
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:

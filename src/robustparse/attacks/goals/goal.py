@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,11 +59,13 @@ class Goal(ABC):
         per_word: whether the predictions have one column per word.
         wants_gold: whether `gold` is the answer that the attack wants; white-box searches then
             lower its loss instead of raising it.
+        tasks: the tasks (`Task.name`) whose answers it judges.
     """
 
     punctuation: PunctuationPolicy = "none"
     per_word: bool = False
     wants_gold: bool = False
+    tasks: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:

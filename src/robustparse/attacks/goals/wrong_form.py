@@ -29,6 +29,8 @@ class WrongForm(Goal):
     success has a score of 1.
     """
 
+    tasks = ("semantic",)
+
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Return a `GoldForm` for each example.
 

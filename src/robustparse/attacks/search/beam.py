@@ -36,6 +36,9 @@ class Beam(Search):
             every copy, as TextAttack does.
         outcome: without success, return the `best` scored state, which may be the original
             sentence, or the best state of the `last` round (TextAttack).
+        until: what ends the search: the first `success`, or a round without any (`failure`; Feng et
+            al. 2018, who remove words as long as the label stays). Then only successes stay in the
+            beam, and the one with the highest score is returned.
     """
 
     def __init__(
@@ -44,11 +47,14 @@ class Beam(Search):
         width: int = 8,
         members: Literal["unite", "concatenate"] = "unite",
         outcome: Outcome = "best",
+        until: Literal["success", "failure"] = "success",
     ) -> None:
         check_least("search", width=width)
         check_choice("search: members", members, ("unite", "concatenate"))
         check_choice("search: outcome", outcome, get_args(Outcome))
+        check_choice("search: until", until, ("success", "failure"))
         self.width, self.members, self.outcome = width, members, outcome
+        self.until = until
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
@@ -63,8 +69,10 @@ class Beam(Search):
             if not len(answer.scores):  # the constraints reject all changes
                 break
             best = best.better(answer) if self.outcome == "best" else answer
-            if answer.success.any() or answer.over:
+            if answer.over or answer.success.any() == (self.until == "success"):
                 break
+            if self.until == "failure":
+                answer = answer.rows(np.flatnonzero(answer.success))
             beam = answer.states[np.argsort(-answer.scores, kind="stable")[: self.width]]
         return best.states[best.best()]
 

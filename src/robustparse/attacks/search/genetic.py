@@ -1,4 +1,5 @@
-"""The genetic algorithm of Alzantot et al. 2018 (algorithm 1), as benchmarked by Yoo et al. 2020.
+"""The genetic algorithm of Alzantot et al. 2018 (algorithm 1), as benchmarked by Yoo et al. 2020,
+and its improvement by Wang et al. 2019.
 
 A population of changed sentences evolves. The best member survives; the others are replaced by
 children that take each word from one of two parents and are then improved in one word.
@@ -59,7 +60,7 @@ class Genetic(Search):
     Sizes and temperature are the defaults of TextAttack.
     """
 
-    needs_scores = True
+    needs = ("probabilities",)
 
     def __init__(
         self,
@@ -87,14 +88,14 @@ class Genetic(Search):
         if not len(problem.rows) and self.repeats == "ask":
             return problem.start()  # no member could ever be changed
         members = self._start(problem, clean)
-        over = yield from self._perturb(problem, members, rng)
+        over = yield from self._perturb(problem, members, self._first_weights(members), rng)
         for _ in range(self.generations):
             best = members.best()
             if over or members.success[best]:
                 break
             children, over = yield from self._crossover(problem, members, rng)
             if not over:
-                over = yield from self._perturb(problem, children, rng)
+                over = yield from self._perturb(problem, children, children.weights.copy(), rng)
             members = _with_elite(members, best, children)
         else:
             best = members.best() if self.outcome == "best" else 0
@@ -105,21 +106,21 @@ class Genetic(Search):
         counts = np.diff(problem.ptr)
         # A word without candidates may be drawn, too; the draw is then wasted.
         weights = np.maximum(counts, max(1, int(0.1 * counts.min()))).astype(np.float64)
-        states = np.repeat(problem.start()[None], self.population, axis=0)
-        scores = np.repeat(clean.scores, self.population)
-        success = np.repeat(clean.success, self.population)
-        return _Members(states, scores, success, np.repeat(weights[None], self.population, axis=0))
+        return _copies(problem, clean, weights, self.population)
+
+    def _first_weights(self, members: _Members) -> Floats:
+        """Return the weights with which the first change of each copy is drawn."""
+        return members.weights.copy()
 
     def _perturb(
-        self, problem: Problem, members: _Members, rng: np.random.Generator
+        self, problem: Problem, members: _Members, weights: Floats, rng: np.random.Generator
     ) -> Searching[bool]:
         """Improve one word of every member if possible; return whether the budget is spent.
 
         A member draws at most as many words as have a weight; a word whose candidates do not raise
         the score is not drawn again. All members are scored together.
         """
-        weights = members.weights.copy()
-        admissible = problem.changeable(members.states)
+        admissible = self._admissible(problem, members)
         left = np.count_nonzero(weights, axis=1)
         searching = left > 0
         while searching.any():
@@ -131,7 +132,7 @@ class Genetic(Search):
             index, best = answer.best_of_each()
             better = answer.scores[best] > members.scores[rows[index]]
             done = rows[index[better]]
-            members.weights[done, picks[done]] = 0
+            self._spend(members.weights, done, picks[done])
             members.put(done, answer, best[better])
             if answer.over:
                 return True
@@ -150,7 +151,7 @@ class Genetic(Search):
         states = members.states
         likely = np.repeat(self._fitness(members.scores)[None], len(states) - 1, axis=0)
         first, second = draw(likely, rng), draw(likely, rng)
-        of_second = rng.random((len(first), states.shape[1])) < 0.5
+        of_second = self._mixture(len(first), states.shape[1], rng)
         repeats = np.zeros(len(first), dtype=np.bool_)
         if self.repeats == "redraw":
             repeats = redraw_repeats(of_second, states[first], states[second], rng)
@@ -166,6 +167,19 @@ class Genetic(Search):
         children = _Members(children.states, children.scores, children.success, weights)
         return children, answer.over
 
+    def _admissible(self, problem: Problem, members: _Members) -> Mask:
+        """Tell which words of the members may be changed, `(members, words)`."""
+        return problem.changeable(members.states)
+
+    def _spend(self, weights: Floats, members: Indices, words: Indices) -> None:
+        """Lower the weights of words that were improved."""
+        weights[members, words] = 0
+
+    def _mixture(self, children: int, words: int, rng: np.random.Generator) -> Mask:
+        """Draw which words each child takes from its second parent, `(children, words)`."""
+        mixture: Mask = rng.random((children, words)) < 0.5
+        return mixture
+
     def _fitness(self, scores: Floats) -> Floats:
         """Return the weight of each member as a parent, `(members,)`."""
         if self.selection == "textattack":
@@ -173,6 +187,74 @@ class Genetic(Search):
             return fitness
         positive = np.maximum(scores, 0.0)
         return positive if positive.any() else np.ones_like(positive)
+
+
+class ImprovedGenetic(Genetic):
+    """Evolves changed sentences, and may change a word again (Wang et al. 2019).
+
+    The first population has one member for each word, in which that word has its best candidate. A
+    child takes its words up to a cut from one parent and the others from the other one. A word is
+    drawn in proportion to the changes that it has left. Candidates are always those of the original
+    word; in the paper, those of the current word.
+
+    Args:
+        population: the number of members; there are fewer in a text with fewer words (60).
+        generations: number of generations (20).
+        replacements: how often a word of a member may be changed (their lambda, 5).
+        selection: see `Genetic`.
+        temperature: see `Genetic`.
+        outcome: see `Genetic`.
+    """
+
+    def __init__(
+        self,
+        *,
+        population: int = 60,
+        generations: int = 20,
+        replacements: int = 5,
+        selection: Literal["paper", "textattack"] = "paper",
+        temperature: float = 0.3,
+        outcome: Outcome = "best",
+    ) -> None:
+        super().__init__(
+            population=population,
+            generations=generations,
+            selection=selection,
+            temperature=temperature,
+            outcome=outcome,
+        )
+        check_least("search", replacements=replacements)
+        self.replacements = replacements
+
+    def _start(self, problem: Problem, clean: Answer) -> _Members:
+        weights = np.where(np.diff(problem.ptr) > 0, float(self.replacements), 0.0)
+        words = int(np.count_nonzero(weights))
+        return _copies(problem, clean, weights, min(self.population, words))
+
+    def _first_weights(self, members: _Members) -> Floats:
+        """Return a weight for one word of each member only, another one for each."""
+        weights, rows = np.zeros_like(members.weights), np.arange(len(members))
+        weights[rows, np.flatnonzero(members.weights[0])[: len(members)]] = 1.0
+        return weights
+
+    def _admissible(self, problem: Problem, members: _Members) -> Mask:
+        changeable: Mask = (np.diff(problem.ptr) > 0) & (members.weights > 0)
+        return changeable
+
+    def _spend(self, weights: Floats, members: Indices, words: Indices) -> None:
+        weights[members, words] -= 1
+
+    def _mixture(self, children: int, words: int, rng: np.random.Generator) -> Mask:
+        cuts = rng.integers(0, words, children)
+        mixture: Mask = np.arange(words) >= cuts[:, None]
+        return mixture
+
+
+def _copies(problem: Problem, clean: Answer, weights: Floats, count: int) -> _Members:
+    """Return copies of the original sentence."""
+    states = np.repeat(problem.start()[None], count, axis=0)
+    scores, success = np.repeat(clean.scores, count), np.repeat(clean.success, count)
+    return _Members(states, scores, success, np.repeat(weights[None], count, axis=0))
 
 
 def _pick(

@@ -28,7 +28,7 @@ from robustparse.attacks.search.requests import (
 from robustparse.errors import check_choice
 
 When = Literal["before", "after"]
-Accept = Literal["current", "original"]
+Accept = Literal["current", "original", "any"]
 
 
 class GreedyByImportance(Search):
@@ -49,7 +49,8 @@ class GreedyByImportance(Search):
             which is faster if a constraint is slower than the victim.
         accept: a candidate that does not succeed is taken if its score exceeds that of the
             `current` sentence (Jin et al. 2020, algorithm 1), or of the `original` sentence (their
-            released code), so that the score may fall again.
+            released code), so that the score may fall again. `any` takes a word's best candidate
+            whatever its score (Li et al. 2018, algorithm 2).
 
     Attributes:
         to_success: whether a success ends the search and is preferred to a higher score.
@@ -69,7 +70,6 @@ class GreedyByImportance(Search):
         check_choice("search: accept", accept, get_args(Accept))
         self.ranking, self.winner = ranking, winner
         self.judged, self.accept = judged, accept
-        self.needs_scores = ranking.needs_scores
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
@@ -96,7 +96,7 @@ class GreedyByImportance(Search):
             reached = answer.success[best]
             if reached and self.winner == "similar":
                 best = yield from _most_similar(state, answer)
-            if reached or answer.scores[best] > score:
+            if reached or self.accept == "any" or answer.scores[best] > score:
                 state = answer.states[best]
                 if self.accept == "current":
                     score = float(answer.scores[best])
@@ -111,7 +111,8 @@ class GreedyByImportance(Search):
             The best admitted candidate, or all admitted successes if the most similar one is
             wanted; empty if none passes.
         """
-        rows = np.flatnonzero((answer.scores > score) | answer.success)
+        better = (answer.scores > score) | (self.accept == "any")
+        rows = np.flatnonzero(better | answer.success)
         while len(rows):
             left = answer.rows(rows)
             first = np.array([left.best()])
@@ -151,7 +152,7 @@ class PWWS(Search):
         saliency: see `WeightedSaliency`; false is the search of CLARE (Li et al. 2021).
     """
 
-    needs_scores = True
+    needs = ("probabilities",)
 
     def __init__(self, *, outcome: Outcome = "best", saliency: bool = True) -> None:
         check_choice("search: outcome", outcome, get_args(Outcome))

@@ -30,12 +30,12 @@ from robustparse.attacks.search.requests import (
 from robustparse.errors import check_choice, check_least
 from robustparse.types import Floats, Indices, States
 
-_FASTEST = 3.0  # initial velocities are in (-3, 3); each elite changes them by this much
+FASTEST = 3.0  # initial velocities are in (-3, 3); each elite changes them by this much
 _SLOW, _FAST = 0.2, 0.8  # limits of the schedules of inertia and of both elites
 
 
 @dataclass(frozen=True, eq=False)
-class _Neighbourhood:
+class Neighbourhood:
     """The best single changes of some states.
 
     Args:
@@ -81,7 +81,7 @@ class ParticleSwarm(Search):
             returns the best particle instead of the best scored state.
     """
 
-    needs_scores = True
+    needs = ("probabilities",)
 
     def __init__(
         self,
@@ -107,22 +107,22 @@ class ParticleSwarm(Search):
         if over or particles.success[leader]:
             return self._end(particles, known)
         elites = particles.select(np.arange(len(particles)))
-        velocities = np.repeat(
-            rng.uniform(-_FASTEST, _FASTEST, (self.population, 1)), len(start), axis=1
-        )
+        velocities = np.repeat(self._velocities(rng)[:, None], len(start), axis=1)
+        begun = particles.scores
         for iteration in range(self.iterations):
+            inertia = self._inertia(iteration, particles.scores, begun, rng)[:, None]
             lead = elites.states[leader]
-            moved = self._moved(iteration, particles, velocities, elites, lead, rng)
+            moved = self._moved(iteration, particles, (velocities, inertia), elites, lead, rng)
             answer = yield Score(moved, base=start)
             particles = _admitted(particles, answer)
             known = known.better(particles)
             if answer.over or particles.success.any():
                 return self._end(particles, known)
-            changed = (particles.states != 0).mean(axis=1)
+            changed = (particles.states != self._unmoved(elites)).mean(axis=1)
             mutating = np.flatnonzero(rng.random(len(particles)) < 1 - 2 * changed)
             chosen = particles.select(mutating)
             around, over = yield from _neighbourhood(problem, chosen)
-            mutants = around.drawn(chosen, np.arange(len(chosen)), rng)
+            mutants = self._mutants(around, chosen, rng)
             particles.put(mutating, mutants, np.arange(len(chosen)))
             best, known = particles.best(), known.better(around.judged)
             if over or particles.success[best]:
@@ -133,6 +133,35 @@ class ParticleSwarm(Search):
             better = np.flatnonzero(particles.scores > elites.scores)
             elites.put(better, particles, better)
         return self._end(elites.select(np.array([leader])), known)
+
+    def _velocities(self, rng: np.random.Generator) -> Floats:
+        """Draw the first velocity of each particle, `(particles,)`."""
+        return rng.uniform(-FASTEST, FASTEST, (self.population, 1))[:, 0]
+
+    def _inertia(
+        self, iteration: int, scores: Floats, begun: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Return how much of its velocity each particle keeps, `(particles,)`.
+
+        `scores` and `begun` are the particles' current and first scores.
+        """
+        done = iteration / self.iterations
+        return np.full(len(scores), _FAST - (_FAST - _SLOW) * done)
+
+    def _likely(self, velocities: Floats) -> Floats:
+        """Return the probability that a word is copied from an elite, `(particles, words)`."""
+        likely: Floats = 1 / (1 + np.exp(-velocities))
+        return likely
+
+    def _unmoved(self, elites: Population) -> States:
+        """Return the states from which particles must differ little in order to be changed."""
+        return np.zeros_like(elites.states)
+
+    def _mutants(
+        self, around: Neighbourhood, chosen: Population, rng: np.random.Generator
+    ) -> Population:
+        """Return the chosen particles, each with a changed word."""
+        return around.drawn(chosen, np.arange(len(chosen)), rng)
 
     def _end(self, particles: Population, known: Judged) -> Any:
         """Return the successful particle, or else the best scored state.
@@ -148,19 +177,23 @@ class ParticleSwarm(Search):
         self,
         iteration: int,
         particles: Population,
-        velocities: Floats,
+        motion: tuple[Floats, Floats],
         elites: Population,
         leader: States,
         rng: np.random.Generator,
     ) -> States:
-        """Return the moved particles, `(particles, words)`; change the velocities in place."""
+        """Return the moved particles, `(particles, words)`; change the velocities in place.
+
+        `motion` holds the velocities and the inertia, `(particles, words)` and `(particles, 1)`.
+        """
+        velocities, inertia = motion
         done = iteration / self.iterations
-        inertia = own = _FAST - (_FAST - _SLOW) * done
+        own = _FAST - (_FAST - _SLOW) * done
         common = _SLOW + (_FAST - _SLOW) * done
         states = particles.states.copy()
         pull = _pull(states, elites.states) + _pull(states, leader[None])
         velocities[:] = inertia * velocities + (1 - inertia) * pull
-        likely = 1 / (1 + np.exp(-velocities))
+        likely = self._likely(velocities)
         for chance, elite in ((own, elites.states), (common, leader[None])):
             moving = rng.random(len(particles)) < chance
             drawn = rng.random(likely.shape) < likely
@@ -180,10 +213,10 @@ def _admitted(particles: Population, answer: Answer) -> Population:
 
 def _pull(states: States, elites: States) -> Floats:
     """Return the change of velocities: negative where words agree, positive where they differ."""
-    return np.where(states == elites, -_FASTEST, _FASTEST)
+    return np.where(states == elites, -FASTEST, FASTEST)
 
 
-def _neighbourhood(problem: Problem, states: Population) -> Searching[tuple[_Neighbourhood, bool]]:
+def _neighbourhood(problem: Problem, states: Population) -> Searching[tuple[Neighbourhood, bool]]:
     """Score all single changes of some states; also return whether the budget is spent."""
     bases, positions = np.nonzero(problem.changeable(states.states))
     answer = yield Expand(states.states, positions, bases=bases)
@@ -194,4 +227,4 @@ def _neighbourhood(problem: Problem, states: Population) -> Searching[tuple[_Nei
     gains = np.zeros(states.states.shape)
     gains[bases, positions] = np.maximum(0.0, answer.scores[rows] - states.scores[bases])
     gains[~gains.any(axis=1)] = 1.0
-    return _Neighbourhood(answer, best, gains), answer.over
+    return Neighbourhood(answer, best, gains), answer.over

@@ -1,9 +1,10 @@
-"""Five rankings of words by importance: the order in which a greedy search visits them.
+"""Rankings of words by importance: the order in which a greedy search visits them.
 
 Each ranks the eligible positions once, in the original sentence: by the score with the word
 replaced by the unknown word (Gao et al. 2018), by the score without the word (Li et al. 2016; Jin
-et al. 2020), by probability weighted word saliency (Ren et al. 2019), by the norm of the loss
-gradient (Yoo and Qi 2021), or at random. The most important position comes first; ties go to the
+et al. 2020), by what the word adds to the text before or after it (Gao et al. 2018), by probability
+weighted word saliency (Ren et al. 2019), by the norm of the loss gradient (Yoo and Qi 2021), at
+random, or as they stand in the text. The most important position comes first; ties go to the
 leftmost.
 
 In equation 2 of Jin et al. 2020, if deleting a word changes the predicted class, the increase in
@@ -13,7 +14,7 @@ the order.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from robustparse.errors import InputError, check_choice
 from robustparse.types import Indices
 
 AskedWords = Literal["eligible", "all"]
+TemporalKind = Literal["head", "tail", "combined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +58,10 @@ class Ranking(ABC):
     """Ranks the eligible positions of one sentence.
 
     Attributes:
-        needs_scores: see `Search.needs_scores`.
+        needs: see `Search.needs`.
     """
 
-    needs_scores: bool = False
+    needs: ClassVar[tuple[str, ...]] = ("scores",)
 
     @abstractmethod
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
@@ -102,6 +104,50 @@ class DeletedWord(Ranking):
         return (yield from _by_score(problem, DELETED, self.words, self.flip))
 
 
+class TemporalScore(Ranking):
+    """By what a word adds to the text up to it, or from it on (Gao et al. 2018, section 3.1).
+
+    With F the probability of the right answer, that is, 1 minus the goal's score, the temporal head
+    score is THS(i) = F(x_1 .. x_i) - F(x_1 .. x_i-1), the temporal tail score is
+    TTS(i) = F(x_i .. x_n) - F(x_i+1 .. x_n). The empty text is read as the unknown word. Each text
+    costs a query; the whole text is already known. Their replace-1 score is `UnknownWord`.
+
+    Args:
+        score: `head`, `tail`, or `combined`, which is THS + weight * TTS.
+        weight: lambda of the combined score.
+    """
+
+    def __init__(self, *, score: TemporalKind = "combined", weight: float = 1.0) -> None:
+        check_choice("ranking: score", score, get_args(TemporalKind))
+        if not np.isfinite(weight):
+            raise InputError(f"must be a number, got {weight}", key="ranking: weight")
+        self.score, self.weight = score, weight
+
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
+        """See `Ranking.rank`."""
+        length, positions = len(problem), np.flatnonzero(problem.eligible)
+        added, before = np.zeros(length), np.arange(length) < np.arange(length + 1)[:, None]
+        # Row i of `before` marks the first i words: without them a tail is left, without the others
+        # a head. The score falls by what a word adds to F.
+        partial = {
+            "head": (~before, 0, 1, 1.0),
+            "tail": (before, 1, 0, self.weight if self.score == "combined" else 1.0),
+        }
+        for removed, without, with_word, weight in (
+            partial.values() if self.score == "combined" else (partial[self.score],)
+        ):
+            rows = np.flatnonzero(removed.any(axis=1))
+            states = np.where(removed[rows], np.int16(DELETED), problem.start())
+            answer = yield Score(states)
+            if answer.over:
+                return Ranked(positions, over=True)
+            scores = np.full(length + 1, clean.scores[0])
+            scores[rows] = answer.scores
+            ends = np.arange(length)
+            added += weight * (scores[ends + without] - scores[ends + with_word])
+        return Ranked(positions[np.argsort(-added[positions], kind="stable")], clean.over)
+
+
 class WeightedSaliency(Ranking):
     """By probability weighted word saliency (PWWS; Ren et al. 2019, equations 5 to 9).
 
@@ -114,7 +160,7 @@ class WeightedSaliency(Ranking):
         saliency: false ranks by the gain alone (CLARE; Li et al. 2021, algorithm 1).
     """
 
-    needs_scores = True
+    needs = ("probabilities",)
 
     def __init__(
         self, *, gain: Literal["increase", "score"] = "increase", saliency: bool = True
@@ -158,6 +204,8 @@ class GradientNorm(Ranking):
             their gradients, whereas TextAttack takes the mean, so that long words rank higher here.
     """
 
+    needs = ("gradients",)
+
     def __init__(self, *, norm: Literal["l1", "l2"] = "l1") -> None:
         check_choice("ranking: norm", norm, ("l1", "l2"))
         self.norm = norm
@@ -183,6 +231,8 @@ class RandomOrder(Ranking):
         InputError: the fraction is not in (0, 1].
     """
 
+    needs = ()
+
     def __init__(self, *, fraction: float = 1.0) -> None:
         if not 0.0 < fraction <= 1.0:
             raise InputError(f"must be in (0, 1], got {fraction}", key="ranking: fraction")
@@ -193,6 +243,17 @@ class RandomOrder(Ranking):
         yield from ()
         most = floor_of(self.fraction, len(problem))
         return Ranked(rng.permutation(np.flatnonzero(problem.eligible))[:most], clean.over)
+
+
+class TextOrder(Ranking):
+    """As the words stand in the text, without queries (Tan et al. 2020, algorithm 1)."""
+
+    needs = ()
+
+    def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:
+        """See `Ranking.rank`."""
+        yield from ()
+        return Ranked(np.flatnonzero(problem.eligible), clean.over)
 
 
 def _by_score(problem: Problem, choice: int, words: AskedWords, flip: bool) -> Searching[Ranked]:

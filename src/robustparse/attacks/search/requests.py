@@ -8,7 +8,7 @@ only one sentence, so that the scheduler can answer hundreds of searches with on
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -322,12 +322,13 @@ class Search(ABC):
     Attributes:
         asks: whether it may query the victim or read `clean`. A search that does neither
             makes adversarial examples for training without any prediction.
-        needs_scores: whether its choices mean nothing if scores are only 0 or 1, as those of a
-            victim that answers labels without probabilities.
+        needs: what it needs of the victim: `gradients`; `scores`, which say how near a text is to
+            the goal, and are 0 or 1 for labels without probabilities; `probabilities`, if its
+            choices mean nothing on such scores; or nothing but its answers.
     """
 
     asks: bool = True
-    needs_scores: bool = False
+    needs: ClassVar[tuple[str, ...]] = ("scores",)
 
     def warnings(self) -> Iterator[str]:
         """Yield warnings about settings that make the scores of an attack unreliable."""

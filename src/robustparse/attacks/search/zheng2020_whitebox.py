@@ -71,7 +71,7 @@ class Zheng2020WhiteBox(Search):
             next word is tried.
     """
 
-    needs_scores = True
+    needs = ("gradients", "probabilities")
 
     def __init__(
         self,

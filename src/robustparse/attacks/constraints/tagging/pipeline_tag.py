@@ -40,6 +40,7 @@ class PipelineTag(Constraint):
         InputError: when first used: the library or model is missing.
     """
 
+    needs = ("spaCy or Stanza",)
     is_model = True
     without_tags = "set `reference: tagger` for it in the recipe"
     loads = ("_pipeline",)

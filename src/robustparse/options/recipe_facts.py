@@ -1,0 +1,68 @@
+"""What an installed recipe is: its paper, what it needs, its tasks and what it changes.
+
+The paper is the first one that the comment at the top of the file names; everything else is said by
+the classes that the file names.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.goals.wrong_form import WrongForm
+from robustparse.options.installed import comment_of
+from robustparse.options.yaml_files import read_yaml
+
+_PAPER = re.compile(r"[A-Z][\w-]+(?: et al\.| and [A-Z][\w-]+)? \d{4}")
+TASKS = tuple(task for goal in (AttachmentDrop, WrongForm, LabelFlip) for task in goal.tasks)
+
+
+@dataclass(frozen=True)
+class RecipeFacts:
+    """What an installed recipe is.
+
+    Args:
+        paper: authors and year.
+        needs: what the victim must give (`Search.needs`), then what the user must.
+        tasks: the tasks (`Task.name`) for which it is made.
+        changes: what it replaces: `words`, `characters`, or both.
+    """
+
+    paper: str
+    needs: tuple[str, ...]
+    tasks: tuple[str, ...]
+    changes: tuple[str, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> "RecipeFacts":
+        """Read the facts of an installed file."""
+        paper = _PAPER.search(comment_of(path))
+        needs, changes, allowed = dict[str, None](), dict[str, None](), set(TASKS)
+        for kind in _classes(read_yaml(path)):
+            needs |= dict.fromkeys(getattr(kind, "needs", ()))
+            changes |= dict.fromkeys(filter(None, [getattr(kind, "changes", "")]))
+            allowed &= set(getattr(kind, "tasks", ())) or allowed
+        of_victim = [need for need in ("gradients", "probabilities", "scores") if need in needs]
+        of_user = sorted(set(needs) - set(of_victim))
+        tasks = tuple(task for task in TASKS if task in allowed)
+        return cls(paper.group() if paper else "", (*of_victim, *of_user), tasks, tuple(changes))
+
+    def __str__(self) -> str:
+        tasks = "any task" if self.tasks == TASKS else ", ".join(self.tasks)
+        needs = f"needs {', '.join(self.needs)}" if self.needs else "needs nothing"
+        return "; ".join([self.paper, f"changes {' and '.join(self.changes)}", tasks, needs])
+
+
+def _classes(settings: Any) -> Iterator[type]:
+    """Yield the classes that settings name, at any depth."""
+    if isinstance(settings, dict):
+        if isinstance(path := settings.get("class_path"), str):
+            room, _, name = path.rpartition(".")
+            yield getattr(import_module(room), name)
+        settings = list(settings.values())
+    for part in settings if isinstance(settings, list) else ():
+        yield from _classes(part)
