@@ -272,6 +272,17 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
     ],
     # Feng et al. 2018: a beam of 5.
     "input_reduction": [("search.width", 5), ("search.until", "failure")],
+    # Maheshwary et al. 2021, by their code: 50 neighbours, 2500 attempts, 30 members, 15 rounds.
+    "maheshwary": [
+        ("candidates.k", 50),
+        ("constraints.StopWords.source", "textfooler"),
+        ("constraints.MinimumLength.characters", 3),
+        ("search.attempts", 2500),
+        ("search.population", 30),
+        ("search.generations", 1000),
+        ("search.patience", 15),
+        ("budget", 5000),
+    ],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],
     # Zang et al. 2020 and TextAttack 0.3.11: 60 particles, 20 iterations. The authors' code: words

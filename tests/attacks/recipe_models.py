@@ -192,6 +192,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "Genetic": {"population": 4, "generations": 2},
         "ImprovedGenetic": {"population": 4, "generations": 2},
         "HotFlip": {"width": 3},
+        "HardLabel": {"attempts": 5, "population": 4, "generations": 3},
         "LevenshteinDistance": {"most": 9},
         "LEAP": {"population": 4, "iterations": 2},
         "DifferentialEvolution": {"edits": 2, "population": 4, "generations": 2},

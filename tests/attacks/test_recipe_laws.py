@@ -53,6 +53,7 @@ RECIPES = {
     "iga": True,
     "kuleshov": False,
     "leap": True,
+    "maheshwary": True,
     "morpheus": False,
     "pruthi": False,
     "pso": True,

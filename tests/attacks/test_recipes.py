@@ -85,6 +85,12 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "Greedy",
     ),
     "leap": ("", "WordNetSynonyms", "StopWords EditBudget", "LEAP"),
+    "maheshwary": (
+        "",
+        "EmbeddingNeighbours",
+        "StopWords MinimumLength WordVectorCosine TaggerTag SentenceSimilarity",
+        "HardLabel",
+    ),
     "morpheus": ("", "Inflections", "", "GreedyByImportance(TextOrder)"),
     "pruthi": (
         "",

@@ -62,6 +62,7 @@ from .search.deepwordbug import DeepWordBug
 from .search.differential_evolution import DifferentialEvolution
 from .search.genetic import Genetic, ImprovedGenetic
 from .search.gradient_substitution import NearestCharacter, NearestWord, Substitution
+from .search.hard_label import HardLabel
 from .search.hotflip import HotFlip
 from .search.importance import PWWS, GreedyByImportance
 from .search.leap import LEAP
@@ -135,6 +136,7 @@ __all__ = [
     "GrammarErrors",
     "Greedy",
     "GreedyByImportance",
+    "HardLabel",
     "Homoglyphs",
     "HotFlip",
     "ImperceptibleEdits",
