@@ -322,6 +322,7 @@ rp.attack(victim, reviews(20), greedy(live=3), out=f"{folder}/out")
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_asks_nothing_twice(stub: Stub, tmp_path: Path) -> None:
     tests = Path(__file__).parent
     paths = [str(tests), str(tests.parent), *sys.path]
