@@ -54,7 +54,7 @@ class RecipeFacts:
     def __str__(self) -> str:
         tasks = "any task" if self.tasks == TASKS else ", ".join(self.tasks)
         needs = f"needs {', '.join(self.needs)}" if self.needs else "needs nothing"
-        return "; ".join([self.paper, f"changes {' and '.join(self.changes)}", tasks, needs])
+        return "; ".join([self.paper, f"edits {', '.join(self.changes)}", tasks, needs])
 
 
 def _classes(settings: Any) -> Iterator[type]:
