@@ -77,7 +77,7 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords WordVectorCosine EditBudget",
         "ImprovedGenetic",
     ),
-    "input_reduction": ("InputReduction", "Deletion", "", "Beam"),
+    "input_reduction": ("InputReduction", "Omission", "", "Beam"),
     "kuleshov": (
         "LabelFlip",
         "EmbeddingNeighbours",

@@ -15,10 +15,10 @@ import robustparse as rp
 from robustparse.api.attack import recipe
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.cache import CachedCandidates
-from robustparse.attacks.candidates.deletion import Deletion
 from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
+from robustparse.attacks.candidates.omission import Omission
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.constraints.words import ProtectedPositions
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
@@ -275,7 +275,7 @@ def test_trees_are_refused() -> None:
     tree = DependencyTree((0,), ("root",))
     parser = FunctionVictim(lambda texts: [tree for _ in texts])
     with pytest.raises(InputError) as error:
-        list(Attack(Deletion(), Greedy()).run([Example(0, Sentence(("a",)), tree)], parser))
+        list(Attack(Omission(), Greedy()).run([Example(0, Sentence(("a",)), tree)], parser))
     assert error.value.remedy
 
 

@@ -1,7 +1,6 @@
 from .attack import Attack
 from .candidates.cache import CachedCandidates
 from .candidates.characters import CharacterEdits, CharacterVariant
-from .candidates.deletion import Deletion
 from .candidates.generator import CandidateGenerator, Merged, Slot
 from .candidates.imperceptible import ImperceptibleEdits
 from .candidates.inflections import Inflections
@@ -9,6 +8,7 @@ from .candidates.lexicon import Lexicon
 from .candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
 from .candidates.named_entities import ContractedForms, NamedEntities
 from .candidates.neighbours import EmbeddingNeighbours
+from .candidates.omission import Omission
 from .candidates.one_of import OneOf
 from .candidates.sememes import Sememes
 from .candidates.similar_characters import Homoglyphs, KeyboardNeighbours
@@ -119,7 +119,6 @@ __all__ = [
     "CurrentTag",
     "DeepWordBug",
     "DeletedWord",
-    "Deletion",
     "DictionaryTag",
     "DifferentialEvolution",
     "Edit",
@@ -160,6 +159,7 @@ __all__ = [
     "NearestCharacter",
     "NearestWord",
     "NonOverlappingOutput",
+    "Omission",
     "OneOf",
     "ParticleSwarm",
     "PerceptronTags",

@@ -16,7 +16,7 @@ class InputReduction(Goal):
 
     The score is (removed words + probability of the label) / words of the text, at most 1, and 0 if
     the label changes. An attack succeeds if a word is left out and the label stays, even a wrong
-    one. Candidates come from `Deletion`.
+    one. Candidates come from `Omission`.
     """
 
     tasks = ("classification",)

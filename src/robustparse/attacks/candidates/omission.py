@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 
 
-class Deletion(CandidateGenerator):
+class Omission(CandidateGenerator):
     """Proposes to leave the word out; the last word of a text always stays."""
 
     changes = "deletions"
@@ -20,4 +20,4 @@ class Deletion(CandidateGenerator):
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        return "Deletion"
+        return "Omission"
