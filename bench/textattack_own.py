@@ -59,7 +59,7 @@ class Timed:
         return given
 
 
-class TimedModel(Timed, ModelVictim):
+class TimedVictim(Timed, ModelVictim):
     """A classifier of ours."""
 
 
@@ -67,7 +67,7 @@ class TimedClassifier(Timed, HuggingFaceClassifier):
     """A classifier of transformers."""
 
 
-TimedVictim = TimedModel | TimedClassifier
+Victims = TimedVictim | TimedClassifier
 
 
 def outcome(sentence: SearchRun) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def outcome(sentence: SearchRun) -> dict[str, Any]:
 
 
 def attacked(
-    attack: Attack, texts: Sequence[Example], victim: TimedVictim
+    attack: Attack, texts: Sequence[Example], victim: Victims
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """Return the outcomes by index, and the attack's and its victim's seconds by each clock."""
     victim.reset()
@@ -90,7 +90,7 @@ def attacked(
 
 
 def measured(
-    search: Search, texts: Sequence[Example], victim: TimedVictim, options: argparse.Namespace
+    search: Search, texts: Sequence[Example], victim: Victims, options: argparse.Namespace
 ) -> dict[str, Any]:
     """One method's outcomes by round, and its seconds: medians over the rounds."""
     lexicon = Lexicon(str(options.synonyms))
@@ -102,7 +102,7 @@ def measured(
     rounds, spent = [], []
     for number in range(options.rounds):
         attack.seed = options.seed + number
-        for _ in range(REPEATS if isinstance(victim, TimedModel) else 1):
+        for _ in range(REPEATS if isinstance(victim, TimedVictim) else 1):
             outcomes, seconds = attacked(attack, texts, victim)
             spent.append(seconds)
         rounds.append(outcomes)
@@ -122,11 +122,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    victim: TimedVictim
+    victim: Victims
     if options.victim.is_dir():
         victim = TimedClassifier(str(options.victim), device="cpu", precision=options.dtype)
     else:
-        victim = TimedModel([read_victim(options.victim, getattr(torch, options.dtype))])
+        victim = TimedVictim([read_victim(options.victim, getattr(torch, options.dtype))])
     texts = kept_texts(options.texts)[: options.limit]
     for method in options.methods:
         figures = measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)

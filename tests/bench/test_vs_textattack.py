@@ -85,15 +85,19 @@ def test_what_was_measured_in_another_way_is_not_resumed(
     vectors.write_text("fine 1 0\nlovely 1 0\n")
     names = ("population_texts", "rounds", "population_rounds", "seeds", "threads")
     given = {"folder": corpus(tmp_path), "vectors": vectors, "texts": 4, "candidates": 3}
-    given |= {"size": 2, "arch": "lstm", "seed": 0, "dtype": "float32", **dict.fromkeys(names, 1)}
+    given |= {"size": 2, "arch": "lstm", "seed": 0, "dtype": "float32", "model": None}
+    given |= dict.fromkeys(names, 1)
 
     def folder(**changed: object) -> Path:
         return vs_textattack.prepared(argparse.Namespace(**given | changed), tmp_path / "work")
 
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
     found = [folder(), folder(threads=2), folder(dtype="float64"), folder(seeds=2)]
+    found.append(folder(model=tmp_path / "model"))
     assert folder() == found[0]
     vectors.write_text("fine 1 0\nlovely 1 1\n")
-    assert len({*found, folder()}) == 5
+    assert len({*found, folder()}) == 6
 
 
 def row(index: int, kind: str, queries: int) -> dict:
