@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "defenses": {
         *("data", "attacks", "certificates", "perturbations", "tasks", "models", "evaluation"),
     },
-    "victims": {"data", "attacks", "tasks"},
+    "victims": {"data", "grammars", "attacks", "tasks"},
     "reports": {"certificates", "evaluation", "annotation", "tasks"},
     "tracking": {"certificates", "models", "evaluation", "tasks", "reports"},
     "options": {"attacks", "perturbations"},

@@ -58,13 +58,16 @@ def test_the_page_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("UD_English-EWT").mkdir()
     write_sample(Path("UD_English-EWT/en_ewt-ud-test.conllu"), sentences(12, "test"))
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "python.md").read_text(), re.DOTALL)
-    first, changed, training, victim = (
+    first, changed, training, victim, parser = (
         re.sub('"(zheng2020_blackbox|pwws)"', '"words.yaml"', block) for block in blocks
     )
     assert sum(bool(line) for line in training.splitlines()) <= 15
-    names = run([first + changed + training.replace("max_epochs=3", "max_steps=2") + victim])
+    names = run(
+        [first + changed + training.replace("max_epochs=3", "max_steps=2") + victim + parser]
+    )
     assert Path("report.html").exists()
     assert len(names["results"]) == 20
+    assert 0 <= names["scores"]["exact_match"] < 100
     assert rp.load("parser.ckpt").predict([["a", "b"]])
 
 

@@ -91,5 +91,9 @@ def test_facts_say_what_the_classes_and_the_comments_say() -> None:
     assert FACTS["deepwordbug"] == RecipeFacts(
         "Gao et al. 2018", ("scores",), TASKS, ("characters",)
     )
-    assert FACTS["zheng2020_whitebox"].needs == ("gradients", "scores", "masked language model")
+    assert FACTS["zheng2020_whitebox"].needs == (
+        "gradients",
+        "probabilities",
+        "masked language model",
+    )
     assert FACTS["textbugger"].changes == ("characters", "words")

@@ -12,6 +12,7 @@ import pytest
 from transformers import pipeline
 
 import robustparse as rp
+from robustparse.api.attack import recipe
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.cache import CachedCandidates
 from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
@@ -173,6 +174,44 @@ def test_greedy_finds_what_the_literal_search_finds() -> None:
         text, success = greedy(result.example.sentence.words, result.example.gold)
         assert (" ".join(result.words).split(), result.success) == (text, success)
         outcomes.add(success)
+    assert outcomes == {True, False}
+
+
+def clare(words: Sequence[str], gold: str) -> tuple[list[str], bool, int]:
+    """Algorithm 1 of Li et al. (2021): the best edit of each word, the most harmful one first."""
+    best_of_each: list[tuple[float, list[int], int]] = []
+    tried: list[tuple[bool, float, list[str]]] = [(False, score(words, gold), [*words])]
+    for at in range(len(words)):
+        edits = []
+        for choice in choices(words, at)[1:]:
+            state = [choice if place == at else 0 for place in range(len(words))]
+            if text := edited(words, state):
+                edits.append((score(text, gold), state, at))
+                tried.append((score(text, gold) > 0.5, score(text, gold), text))
+        if edits:
+            best_of_each.append(max(edits, key=lambda edit: edit[0]))
+    queries = len(tried)
+    state = [0] * len(words)
+    for _, edit, at in sorted(best_of_each, key=lambda edit: -edit[0]):
+        changed = [edit[at] if place == at else old for place, old in enumerate(state)]
+        if not (text := edited(words, changed)):
+            continue  # the edits overlap
+        state, queries = changed, queries + 1
+        tried.append((score(text, gold) > 0.5, score(text, gold), text))
+        if tried[-1][0]:
+            return text, True, queries
+    best = max(tried, key=lambda each: each[:2])
+    return best[2], best[0], queries
+
+
+def test_clare_finds_what_its_algorithm_finds() -> None:
+    search = recipe("clare").search
+    asked = examples(*TEXTS, "e", "d a", "a c d", "c c")
+    outcomes = set()
+    for result in Attack(Spans(), search).run(asked, victim()):
+        expected = clare(result.example.sentence.words, result.example.gold)
+        assert (" ".join(result.words).split(), result.success, result.charged) == expected
+        outcomes.add(result.success)
     assert outcomes == {True, False}
 
 

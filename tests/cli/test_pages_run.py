@@ -63,6 +63,14 @@ ELSEWHERE = {
         "tests/attacks/test_spans.py",
         "test_files_hold_the_changed_texts",
     ),
+    "victims.Endpoint": (
+        "tests/cli/test_service_commands.py",
+        "test_the_commands_of_the_guide_run",
+    ),
+    "victims.Http": (
+        "tests/cli/test_service_commands.py",
+        "test_the_commands_of_the_guide_run",
+    ),
     "victims.Spacy": ("tests/victims/test_spacy.py", "test_the_commands_take_it"),
 }
 # Guides that start from a checkpoint of another page's, which has its sizes.

@@ -346,7 +346,7 @@ def test_what_is_no_victim_is_refused() -> None:
         ({"labels": ["a"]}, "labels"),
         ({"task": NAME}, "labels"),
         ({"task": NAME, "labels": ["a", "a"]}, "labels"),
-        ({"task": SimpleNamespace(name="semantic")}, "task"),
+        ({"task": SimpleNamespace(name="tags")}, "task"),
         ({"batch_texts": 0}, None),
     ):
         with pytest.raises(InputError) as error:

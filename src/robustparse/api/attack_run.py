@@ -35,6 +35,7 @@ from robustparse.options.recipe import Recipe
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tasks.task import Task
 from robustparse.types import Example
+from robustparse.victims.service import Service
 
 # Keys of run.json, in their order.
 _SETTINGS = (
@@ -92,6 +93,10 @@ class AttackRun:
     def loaded(self, attack: Attack, rank: int, count: int) -> tuple[Source, Data]:
         """Return the source of records in one of this machine's processes, and all sentences."""
         victim = self.victim.open(process_device(self.device, rank, count))
+        if isinstance(victim, Service) and count > 1:
+            found = f"{count} processes for a service, whose limits hold for one"
+            remedy = "leave it out; --victim.max_concurrent says how many requests are sent at once"
+            raise InputError(found, key="--devices", remedy=remedy)
         if self.check is not None:
             self.check(victim.task)
         examples = self.data.examples(victim, attack.punctuation)

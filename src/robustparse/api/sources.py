@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pydoc import locate
 from typing import Any
 
 import torch
@@ -89,8 +90,13 @@ class NamedVictim:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Class path and arguments."""
-        return {"victim": self.description}
+        """Class path and those arguments that answers depend on."""
+        if "init_args" not in self.description:
+            return {"victim": self.description}
+        left_out = getattr(locate(str(self.description["class_path"])), "PACKING", ())
+        arguments = self.description["init_args"].items()
+        kept = {key: value for key, value in arguments if key not in left_out}
+        return {"victim": {**self.description, "init_args": kept}}
 
     def digests(self) -> dict[str, Any]:
         """Return the SHA-256 of the files that the arguments name."""

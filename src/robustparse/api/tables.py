@@ -49,9 +49,20 @@ def summary_table(
         shares = ", ".join(f"{name} {shown(rate)}" for name, rate in rates.items())
         notes.append(f"perturbed words % (mean over successes): {shares}")
     for name, summary in summaries.items():
+        if summary.get("service"):
+            notes.append(f"{name}: {service_note(summary['service'])}")
         notes += [f"warning: {name}: {warning}" for warning in summary.get("warnings", ())]
     table.caption = "\n".join(notes) or None
     return table
+
+
+def service_note(counts: Mapping[str, int]) -> str:
+    """Write what was asked of a service (`Service.counts`)."""
+    note = f"{counts['requests']} requests ({counts['repeated']} repeated), "
+    note += f"{counts['from_cache']} answers from the cache, {counts['unreadable']} unreadable"
+    if counts["asked_twice"]:
+        note += f", {counts['disagreements']} of {counts['asked_twice']} differed when asked twice"
+    return note
 
 
 def score_table(scores: Mapping[str, Mapping[str, float | None]]) -> Table:

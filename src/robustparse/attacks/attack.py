@@ -20,8 +20,9 @@ from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult, unseen_words
+from robustparse.attacks.search.rankings import Ranking
 from robustparse.attacks.search.requests import Search
-from robustparse.attacks.victim import CalledVictim, Victim, joined
+from robustparse.attacks.victim import CalledVictim, ScoringVictim, Victim, joined
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import DependencyTree, Example, LogicalForm
@@ -102,6 +103,33 @@ class Attack:
         yield from feature_warnings(components, examples, victim)
         yield from self.search.warnings()
 
+    def check_scores(self, victim: Victim) -> None:
+        """Reject a search that needs probabilities if the victim answers labels or forms only.
+
+        Raises:
+            InputError: names the searches that do without.
+        """
+        ranking = getattr(self.search, "ranking", None)
+        needs = (*self.search.needs, *(ranking.needs if isinstance(ranking, Ranking) else ()))
+        if "probabilities" not in needs:
+            return
+        if isinstance(victim, ScoringVictim) and victim.scores == "none":
+            from robustparse import attacks  # its names are loaded when they are asked for
+
+            public = [getattr(attacks, name) for name in attacks.__all__]
+            able = [
+                kind.__name__
+                for kind in public
+                if isinstance(kind, type)
+                and issubclass(kind, Search)
+                and not (kind is Search or "probabilities" in kind.needs)
+            ]
+            raise InputError(
+                f"{type(self.search).__name__} needs probabilities, and the victim answers without",
+                key="attack: search",
+                remedy=f"choose one of {', '.join(able)}",
+            )
+
     def run(
         self, examples: Iterable[Example], victim: Victim, statistics: Statistics | None = None
     ) -> Generator[AttackResult, None, None]:
@@ -159,6 +187,7 @@ class Attack:
         if not first:
             return
         self.check(first)  # before anything is loaded
+        self.check_scores(victim)
         goal = usual_goal(first[0].gold) if self.goal is None else self.goal
         builder = ProblemBuilder(
             victim, self.candidates, self.constraints, goal, self.seed, statistics

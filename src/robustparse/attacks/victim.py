@@ -18,6 +18,10 @@ Loss = Literal["margin", "cross_entropy"]
 victim's scores for each word; `cross_entropy` is the training loss."""
 
 
+Scores = Literal["probabilities", "none"]
+"""What a victim's answers say about how sure it is; with `none`, scores are 0 or 1."""
+
+
 def joined(batches: Sequence[Predictions]) -> Predictions:
     """Concatenate the predictions of one or more batches."""
     if len(batches) == 1:
@@ -106,6 +110,23 @@ class CalledVictim(Victim, Protocol):
     @property
     def batch_texts(self) -> int:
         """Maximum texts per call."""
+
+
+@runtime_checkable
+class ScoringVictim(Victim, Protocol):
+    """A victim that declares whether its answers have probabilities; others have them."""
+
+    @property
+    def scores(self) -> Scores:
+        """`none` if it answers labels or forms only."""
+
+
+@runtime_checkable
+class CountingVictim(Victim, Protocol):
+    """A victim that counts what it does, such as the requests that it sends."""
+
+    def counts(self) -> dict[str, int]:
+        """Return all counts since it was made."""
 
 
 @runtime_checkable

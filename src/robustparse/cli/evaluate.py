@@ -12,7 +12,8 @@ import torch
 from robustparse import __version__
 from robustparse.api.inputs import system_name
 from robustparse.api.sources import Checkpoints
-from robustparse.api.tables import pairs_table, score_table, terminal
+from robustparse.api.tables import pairs_table, score_table, service_note, terminal
+from robustparse.attacks.victim import CountingVictim
 from robustparse.cli.options import DataOptions, VictimOptions
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of, write_answers
@@ -73,6 +74,7 @@ def evaluate(
     blind = {} if hypothesis_only is None else _blind(hypothesis_only, victim.device, examples)
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
     reworded = pairs_report(outcomes) if outcomes else {}
+    service = opened.counts() if isinstance(opened, CountingVictim) else {}
     if folder is not None:
         _warn(task.files.not_written(examples, name))
         predicted = folder / f"predictions{task.files.ending_for(examples)}"
@@ -84,9 +86,12 @@ def evaluate(
             write_perturbed_rows(folder, task, rows, punctuation)
         about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
+        more |= {"service": service} if service else {}
         more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
         write_scores(folder / SCORES, {**about, **_counts(examples), **scores, **more, **reworded})
     _print({system_name(names): scores, "hypothesis only": blind, **noisy}, reworded)
+    if service:
+        print(f"robustparse: {system_name(names)}: {service_note(service)}", file=sys.stderr)
 
 
 def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:

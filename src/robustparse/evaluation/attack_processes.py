@@ -12,6 +12,7 @@ import os
 import signal
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -30,7 +31,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.victim import Victim
+from robustparse.attacks.victim import CountingVictim, Victim
 from robustparse.errors import InputError, ProcessDiedError, Stopped
 from robustparse.evaluation.records import (
     ExampleRecord,
@@ -61,6 +62,7 @@ class Speed:
         process_seconds: the same, summed over the processes.
         victim_seconds: seconds spent in the victim, summed over the processes.
         model_seconds: seconds spent in other models, by class name, summed over the processes.
+        counts: what the victim counted (`CountingVictim`), summed over the processes.
     """
 
     forwards: int = 0
@@ -69,9 +71,10 @@ class Speed:
     process_seconds: float = 0.0
     victim_seconds: float = 0.0
     model_seconds: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, statistics: Statistics) -> "Speed":
+    def of(cls, statistics: Statistics, counts: Mapping[str, int]) -> "Speed":
         """Return the speed of a finished run in this process."""
         return cls(
             statistics.forwards,
@@ -80,6 +83,7 @@ class Speed:
             statistics.seconds,
             statistics.victim_seconds,
             dict(statistics.model_seconds),
+            dict(counts),
         )
 
     @classmethod
@@ -93,6 +97,7 @@ class Speed:
             sum(speed.process_seconds for speed in speeds),
             sum(speed.victim_seconds for speed in speeds),
             {name: sum(speed.model_seconds.get(name, 0.0) for speed in speeds) for name in models},
+            dict(sum((Counter(speed.counts) for speed in speeds), Counter())),
         )
 
     def summary(self, sentences: int) -> dict[str, Any]:
@@ -108,6 +113,7 @@ class Speed:
             "victim_share_of_seconds": self.victim_seconds / without_models
             if without_models > 0
             else None,
+            **({"service": self.counts} if self.counts else {}),
         }
         return values if sentences else dict.fromkeys(values)
 
@@ -133,11 +139,16 @@ def attacked_records(
     task: Task, attack: Attack, victim: Victim, examples: Sequence[Example]
 ) -> Records:
     """Attack sentences in this process."""
-    statistics = Statistics()
+    statistics, before = Statistics(), _counts_of(victim)
     with closing(attack.run(examples, victim, statistics)) as results:
         for result in results:
             yield example_record(task, result)
-    return Speed.of(statistics)
+    counts = {name: count - before[name] for name, count in _counts_of(victim).items()}
+    return Speed.of(statistics, counts)
+
+
+def _counts_of(victim: Victim) -> dict[str, int]:
+    return victim.counts() if isinstance(victim, CountingVictim) else {}
 
 
 def drain(records: Records, take: Callable[[ExampleRecord], None]) -> Speed:

@@ -170,6 +170,7 @@ class Summary(TypedDict, total=False):
     other_model_seconds: dict[str, float] | None
     sentences_per_second: float | None
     victim_share_of_seconds: float | None
+    service: dict[str, Count] | None
     versions: dict[str, str]
 
 

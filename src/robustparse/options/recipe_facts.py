@@ -27,7 +27,7 @@ class RecipeFacts:
 
     Args:
         paper: authors and year.
-        needs: what the victim must give (`gradients`, `scores`), then what the user must.
+        needs: what the victim must give (`Search.needs`), then what the user must.
         tasks: the tasks (`Task.name`) for which it is made.
         changes: what it replaces: `words`, `characters`, or both.
     """
@@ -46,7 +46,7 @@ class RecipeFacts:
             needs |= dict.fromkeys(getattr(kind, "needs", ()))
             changes |= dict.fromkeys(filter(None, [getattr(kind, "changes", "")]))
             allowed &= set(getattr(kind, "tasks", ())) or allowed
-        of_victim = [need for need in ("gradients", "scores") if need in needs]
+        of_victim = [need for need in ("gradients", "probabilities", "scores") if need in needs]
         of_user = sorted(set(needs) - set(of_victim))
         tasks = tuple(task for task in TASKS if task in allowed)
         return cls(paper.group() if paper else "", (*of_victim, *of_user), tasks, tuple(changes))
@@ -54,7 +54,7 @@ class RecipeFacts:
     def __str__(self) -> str:
         tasks = "any task" if self.tasks == TASKS else ", ".join(self.tasks)
         needs = f"needs {', '.join(self.needs)}" if self.needs else "needs nothing"
-        return "; ".join([self.paper, f"changes {' and '.join(self.changes)}", tasks, needs])
+        return "; ".join([self.paper, f"edits {', '.join(self.changes)}", tasks, needs])
 
 
 def _classes(settings: Any) -> Iterator[type]:

@@ -7,8 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from robustparse.errors import InputError
+from robustparse.grammars import canonical, language_named, language_of
 from robustparse.tasks.task import Task
-from robustparse.types import DependencyTree, Floats, Ids, Label, Predictions
+from robustparse.types import DependencyTree, Floats, Ids, Label, LogicalForm, Predictions
+
+UNREADABLE = "(unreadable)"
+"""The label of an answer that names none of the labels; it is always wrong."""
 
 TOLERANCE = 0.01
 """How far the sum of probabilities may be from 1: services round them to two or three digits."""
@@ -89,9 +93,10 @@ class LabelCode:
 
     Args:
         labels: all labels that the victim may answer.
+        unreadable: whether it may also answer `UNREADABLE`, which gets the last column.
     """
 
-    def __init__(self, labels: Sequence[str]) -> None:
+    def __init__(self, labels: Sequence[str], unreadable: bool = False) -> None:
         # Sets and dictionaries have no order, or another one than the probabilities.
         listed = isinstance(labels, Sequence | np.ndarray) and not isinstance(labels, str)
         texts = listed and all(isinstance(label, str) for label in labels)
@@ -99,7 +104,8 @@ class LabelCode:
             expected = "a list of different strings, in the order of the probabilities"
             raise InputError(f"got {_shown(labels)}", key="labels", expected=expected)
         self.labels = [*map(str, labels)]
-        self._ids = {label: index for index, label in enumerate(self.labels)}
+        self._names = [*self.labels, UNREADABLE] if unreadable else self.labels
+        self._ids = {label: index for index, label in enumerate(self._names)}
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """Return ids, and -1 for a label that the victim does not know."""
@@ -116,7 +122,7 @@ class LabelCode:
             raise InputError(f"got label {label!r}", expected=", ".join(self.labels))
         number = self._ids[label]
         if probabilities is None:
-            return np.eye(len(self.labels))[number], number
+            return np.eye(len(self._names))[number], number
         row = np.asarray(probabilities)
         found = f"got probabilities {_shown(probabilities)}"
         expected = f"{len(self.labels)} numbers from 0 to 1 that sum to 1 (+- {TOLERANCE})"
@@ -131,41 +137,116 @@ class LabelCode:
                 f"got label {label!r} with probabilities {_shown(probabilities)}",
                 expected="the most probable label",
             )
-        return row, number
+        return np.pad(row, (0, len(self._names) - len(row))), number
 
     def arrays(self, rows: Sequence[tuple[Floats, int]], width: int) -> Predictions:
         """Return probabilities and labels."""
         shares = np.array([share for share, _ in rows], np.float64)
         numbers = np.array([number for _, number in rows], np.int32)
-        return shares.reshape(len(rows), len(self.labels)), numbers
+        return shares.reshape(len(rows), len(self._names)), numbers
 
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the victim's labels."""
         shares, numbers = predictions
         return [
-            Label(self.labels[number], dict(zip(self.labels, row, strict=True)))
+            Label(self._names[number], self._probabilities(number, row))
             for number, row in zip(numbers.tolist(), shares.tolist(), strict=True)
         ]
 
+    def _probabilities(self, number: int, row: Sequence[float]) -> dict[str, float]:
+        """Return the probability of each label; none for an unreadable answer."""
+        if number == len(self.labels):
+            return {}
+        return dict(zip(self.labels, row[: len(self.labels)], strict=True))
 
-def answer_code(task: Task, labels: Sequence[str] | None) -> AnswerCode:
+
+class FormCode:
+    """Rows of a table of forms, rows of a table of meanings, and probabilities, each ``(n,)``.
+
+    The meaning of a form is its canonical form. A form without a probability gets 1.
+
+    Args:
+        language: the language of forms that do not name theirs; None finds it by their tokens.
+    """
+
+    def __init__(self, language: str | None) -> None:
+        if language is not None:
+            language_named(language)  # raise an error if there is no such language
+        self.language = language
+        self._forms: dict[LogicalForm, int] = {}
+        self._meanings: dict[str, int] = {}
+
+    def name_ids(self, names: Sequence[str]) -> Ids:
+        """Return the rows of the meanings of gold forms; -1 for an unreadable form."""
+        return np.array(
+            [self._meaning(self._form(name), unreadable=-1) for name in names], np.int32
+        )
+
+    def row(self, answer: Any, words: Sequence[str]) -> tuple[int, int, float]:
+        """Check that the answer is a form, or a form and its probability.
+
+        A form that cannot be read is allowed: it matches no form.
+        """
+        text, probability = answer if _is_pair(answer) else (answer, 1.0)
+        if not isinstance(text, str):
+            raise InputError(f"got {_shown(answer)}", expected="a form, or (form, probability)")
+        if isinstance(probability, bool) or not isinstance(probability, int | float | np.floating):
+            raise InputError(f"got probability {_shown(probability)}", expected="a number")
+        if not 0 <= probability <= 1:
+            raise InputError(f"got probability {probability}", expected="a number from 0 to 1")
+        form = self._form(text)
+        row = self._forms.setdefault(form, len(self._forms))
+        return row, self._meaning(form, unreadable=-2), float(probability)
+
+    def arrays(self, rows: Sequence[tuple[int, int, float]], width: int) -> Predictions:
+        """Return rows of forms, rows of meanings, and probabilities."""
+        forms, meanings, probabilities = zip(*rows, strict=True) if rows else ((), (), ())
+        return (
+            np.array(forms, np.int64),
+            np.array(meanings, np.int64),
+            np.array(probabilities, np.float64),
+        )
+
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[LogicalForm]:
+        """Return forms."""
+        forms = list(self._forms)
+        return [forms[row] for row in predictions[0].tolist()]
+
+    def _form(self, text: str) -> LogicalForm:
+        """Return the form in one line, with its language."""
+        tokens = text.split()
+        known = text.language if isinstance(text, LogicalForm) else self.language
+        return LogicalForm(" ".join(tokens), known or language_of(tokens))
+
+    def _meaning(self, form: LogicalForm, unreadable: int) -> int:
+        try:
+            meaning = canonical(form, form.language)
+        except InputError:
+            return unreadable
+        return self._meanings.setdefault(meaning, len(self._meanings))
+
+
+def answer_code(task: Task, labels: Sequence[str] | None, unreadable: bool = False) -> AnswerCode:
     """Choose how the answers of a task are encoded.
 
     Args:
         task: the task of the victim.
         labels: the labels of a classifier.
+        unreadable: whether a classifier may answer `UNREADABLE`.
 
     Raises:
         InputError: a classifier has no labels, another task has some, or black boxes do not support
             the task.
     """
     if task.name == "classification":
-        return LabelCode(() if labels is None else labels)
-    if task.name != "dependency":
-        expected = "dependency or classification"
-        raise InputError(f"got {task.name!r} for a black box", key="task", expected=expected)
+        return LabelCode(() if labels is None else labels, unreadable)
     if labels is not None:
         raise InputError("applies to classifiers only", key="labels", remedy="leave it out")
+    if task.name == "semantic":
+        return FormCode(task.answers.language)
+    if task.name != "dependency":
+        expected = "dependency, classification or semantic"
+        raise InputError(f"got {task.name!r} for a black box", key="task", expected=expected)
     return TreeCode()
 
 

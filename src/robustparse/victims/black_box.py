@@ -1,7 +1,7 @@
 """Use any function from texts to answers as a victim.
 
 Searches and goals that need no probabilities work unchanged: goals against trees count heads, and a
-label without probabilities counts as certain.
+label or form without a probability counts as certain.
 """
 
 from abc import ABC, abstractmethod
@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
+from robustparse.attacks.victim import Scores
+from robustparse.data.reading import Reading
 from robustparse.data.vocab import Vocabulary
-from robustparse.errors import InputError, Stopped, check_least, reason
+from robustparse.errors import InputError, Stopped, check_choice, check_least, reason
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
+from robustparse.tasks.semantic import semantic_task
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Ids, Predictions
 from robustparse.victims.answers import answer_code
@@ -35,7 +38,9 @@ class BlackBox(ABC):
 
     An answer is a `DependencyTree` over the words of a text. The answer of a classifier is a label,
     or a pair of a label and the probabilities of all labels, which sum to 1. The label must be a
-    most probable one. Answers must depend on the text only, because a resumed run asks again.
+    most probable one. The answer of a semantic parser is a form (`str` or `LogicalForm`), or a pair
+    of a form and its probability; a form that cannot be read counts as wrong. Answers must depend
+    on the text only, because a resumed run asks again.
 
     Args:
         task: the task of the answers, or its name.
@@ -44,15 +49,23 @@ class BlackBox(ABC):
             need (`DictionaryTag`, `TrainingWords`).
         batch_texts: largest number of texts in one call.
         pairs: whether it is a classifier of `Pairs`; the hypotheses are attacked.
+        language: the language of a semantic parser's forms; None finds it by their tokens.
+        scores: ``none`` declares that a classifier or semantic parser answers without
+            probabilities. Searches that need them are then refused (`Search.needs`).
 
     Attributes:
         made_from: the class path and the arguments that made the victim, with which other processes
             make it again; None if it was made in Python.
         device: the device that a command's ``--device`` names, for victims that compute here.
+        answers_unreadable: whether a classifier may answer `answers.UNREADABLE`.
+        PACKING: arguments that affect speed or cost but not answers; they may change when a run is
+            resumed.
     """
 
     made_from: dict[str, Any] | None = None
     device = "auto"
+    answers_unreadable: ClassVar[bool] = False
+    PACKING: ClassVar[tuple[str, ...]] = ("batch_texts",)
     unknown = 1  # row 0 is padding
     batch_words = 100_000  # words of a forward pass, which is divided into calls
 
@@ -64,14 +77,25 @@ class BlackBox(ABC):
         training: Sequence[Example] = (),
         batch_texts: int = 256,
         pairs: bool = False,
+        language: str | None = None,
+        scores: Scores = "probabilities",
     ) -> None:
         check_least("victim", batch_texts=batch_texts)
+        check_choice("scores", scores, get_args(Scores))
+        if task == "semantic":
+            task = semantic_task(language, stems=False)  # a text is read as it is
         self.task = named(task) if isinstance(task, str) else task
         self.labels, self.training, self.batch_texts = labels, training, batch_texts
-        self.pairs = pairs
-        self._code = answer_code(self.task, labels)
+        self.pairs, self._scores = pairs, scores
+        self._code = answer_code(self.task, labels, self.answers_unreadable)
         if pairs and labels is None:
             raise InputError("applies to classifiers only", key="pairs", remedy="leave it out")
+        if language is not None and self.task.name != "semantic":
+            expected = "the task semantic"
+            raise InputError(f"got {language!r}", key="language", expected=expected)
+        if scores == "none" and self.task.name == "dependency":
+            found = "trees are scored without probabilities"
+            raise InputError(found, key="scores", remedy="leave it out")
         self._contexts: dict[str, int] = {}
         self._words = ["", ""]  # of padding, and the unknown word
         self._rows: dict[str, int] = {}
@@ -89,6 +113,15 @@ class BlackBox(ABC):
     def unknown_word(self) -> str:
         """The word that replaces others in some rankings."""
         return "[UNK]"
+
+    @property
+    def scores(self) -> Scores:
+        """See ``ScoringVictim``."""
+        return self._scores
+
+    def counts(self) -> dict[str, int]:
+        """Return what the victim counted since it was made, for summaries; by default nothing."""
+        return {}
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -108,6 +141,10 @@ class BlackBox(ABC):
     def training_features(self) -> Mapping[str, Set[tuple[str, str]]]:
         """See ``MorphologicalVictim``; empty without `training`."""
         return self._vocabulary.training_features
+
+    def reading(self, example: Example) -> Reading:
+        """See ``Files.reading``."""
+        return self.task.files.reading(example)
 
     def intern(self, words: Sequence[str]) -> Ids:
         """See ``Victim``."""

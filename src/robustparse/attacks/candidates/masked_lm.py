@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -164,7 +164,7 @@ class MaskedInsertion(MaskedLM):
     Args:
         model: see `MaskedLM`.
         side: `before` or `after` the word.
-        **settings: see `MaskedLM`.
+        top_k, sample, batch_tokens, precision, device, download, least: see `MaskedLM`.
     """
 
     changes = "insertions"
@@ -172,10 +172,29 @@ class MaskedInsertion(MaskedLM):
     verbatim = spans = True
 
     def __init__(
-        self, model: str, *, side: Literal["before", "after"] = "after", **settings: Any
+        self,
+        model: str,
+        *,
+        side: Literal["before", "after"] = "after",
+        top_k: int = 110,
+        sample: int | None = 99,
+        batch_tokens: int = 8192,
+        precision: WeightPrecision = "float32",
+        device: str = "auto",
+        download: bool = False,
+        least: float = 0.0,
     ) -> None:
         check_choice("masked language model: side", side, ("before", "after"))
-        super().__init__(model, **settings)
+        super().__init__(
+            model,
+            top_k=top_k,
+            sample=sample,
+            batch_tokens=batch_tokens,
+            precision=precision,
+            device=device,
+            download=download,
+            least=least,
+        )
         self.side = side
         self.put = "insert_before" if side == "before" else "insert_after"
 
@@ -183,20 +202,13 @@ class MaskedInsertion(MaskedLM):
 class MaskedMerge(MaskedLM):
     """Proposes one word for the word and the next one: words that the model predicts for both.
 
-    Of CLARE (Li et al. 2021).
-
-    Args:
-        model: see `MaskedLM`.
-        **settings: see `MaskedLM`.
+    Of CLARE (Li et al. 2021). The arguments are those of `MaskedLM`.
     """
 
     changes = "merges"
     tasks = ("semantic", "classification")
     verbatim = spans = True
     put = "merge"
-
-    def __init__(self, model: str, **settings: Any) -> None:
-        super().__init__(model, **settings)
 
 
 class _Pieces:

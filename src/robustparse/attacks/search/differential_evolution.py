@@ -38,6 +38,8 @@ class DifferentialEvolution(Search):
         generations: generations after the first one (10; their code for entailment: 3).
     """
 
+    needs = ("probabilities",)
+
     def __init__(self, *, edits: int = 1, population: int = 32, generations: int = 10) -> None:
         check_least("search", edits=edits, generations=generations)
         check_least("search", 3, population=population)  # a mutant has two other parents

@@ -60,6 +60,8 @@ class Genetic(Search):
     Sizes and temperature are the defaults of TextAttack.
     """
 
+    needs = ("probabilities",)
+
     def __init__(
         self,
         *,

@@ -152,6 +152,8 @@ class PWWS(Search):
         saliency: see `WeightedSaliency`; false is the search of CLARE (Li et al. 2021).
     """
 
+    needs = ("probabilities",)
+
     def __init__(self, *, outcome: Outcome = "best", saliency: bool = True) -> None:
         check_choice("search: outcome", outcome, get_args(Outcome))
         self.outcome, self.saliency = outcome, saliency

@@ -81,6 +81,8 @@ class ParticleSwarm(Search):
             returns the best particle instead of the best scored state.
     """
 
+    needs = ("probabilities",)
+
     def __init__(
         self,
         *,

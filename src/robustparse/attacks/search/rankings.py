@@ -58,7 +58,7 @@ class Ranking(ABC):
     """Ranks the eligible positions of one sentence.
 
     Attributes:
-        needs: what it needs of the victim: `scores`, `gradients`, or nothing.
+        needs: see `Search.needs`.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("scores",)
@@ -159,6 +159,8 @@ class WeightedSaliency(Ranking):
             the score itself (TextAttack).
         saliency: false ranks by the gain alone (CLARE; Li et al. 2021, algorithm 1).
     """
+
+    needs = ("probabilities",)
 
     def __init__(
         self, *, gain: Literal["increase", "score"] = "increase", saliency: bool = True

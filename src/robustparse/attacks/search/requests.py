@@ -322,7 +322,9 @@ class Search(ABC):
     Attributes:
         asks: whether it may query the victim or read `clean`. A search that does neither
             makes adversarial examples for training without any prediction.
-        needs: what it needs of the victim: `scores`, `gradients`, both, or nothing but its answers.
+        needs: what it needs of the victim: `gradients`; `scores`, which say how near a text is to
+            the goal, and are 0 or 1 for labels without probabilities; `probabilities`, if its
+            choices mean nothing on such scores; or nothing but its answers.
     """
 
     asks: bool = True

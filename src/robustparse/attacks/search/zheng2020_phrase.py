@@ -103,7 +103,7 @@ class PhraseWhiteBox(Search):
         InputError: a setting is out of range; from `run`: the goal defines no phrases.
     """
 
-    needs = ("gradients", "scores")
+    needs = ("gradients", "probabilities")
 
     def __init__(
         self,

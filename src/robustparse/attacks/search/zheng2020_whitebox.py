@@ -71,7 +71,7 @@ class Zheng2020WhiteBox(Search):
             next word is tried.
     """
 
-    needs = ("gradients", "scores")
+    needs = ("gradients", "probabilities")
 
     def __init__(
         self,

@@ -1,0 +1,114 @@
+"""Labels in the answers of language models, and the labels' probabilities."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+_AROUND = " \t\r\n\"'`*_.,:;!()[]{}<>"
+"""Characters around a label that do not count."""
+
+
+class Token(NamedTuple):
+    """A token of an answer.
+
+    Args:
+        text: its text.
+        logprob: its log-probability.
+        top: the most probable tokens at its position with their log-probabilities.
+    """
+
+    text: str
+    logprob: float
+    top: Sequence[tuple[str, float]]
+
+
+def label_in(answer: str, words: Mapping[str, str]) -> str | None:
+    """Return the label that an answer names; None if it names none, or several.
+
+    The whole answer may be the word of a label. Otherwise, exactly one label must occur in it as a
+    word of its own; a label within a longer label, as `entailment` in `not entailment`, does not
+    count. Casing does not matter.
+
+    Args:
+        answer: the text.
+        words: label -> the word that stands for it.
+    """
+    plain = _plain(answer)
+    for label, word in words.items():
+        if plain == _plain(word):
+            return label
+    spans = {
+        label: [match.span() for match in re.finditer(_pattern(word), answer, re.IGNORECASE)]
+        for label, word in words.items()
+    }
+    every = [span for found in spans.values() for span in found]
+    named = [
+        label
+        for label, found in spans.items()
+        if any(not _is_within(span, every) for span in found)
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def probabilities_of(
+    label: str, tokens: Sequence[Token], words: Mapping[str, str]
+) -> list[float] | None:
+    """Return the probabilities of all labels, in their order; None if the tokens do not tell.
+
+    The first token of an answer usually decides which label it will be: each alternative to it
+    gives its probability to the label that it begins. If several labels begin like the answer, the
+    next token decides between them. Of several spellings of a label the most probable one counts,
+    so that the answered label, which the server chose by the same probabilities, comes first. The
+    probabilities are divided by their sum.
+
+    Args:
+        label: the label that was answered.
+        tokens: the tokens of the answer.
+        words: label -> the word that stands for it.
+    """
+    plain = {each: _plain(word) for each, word in words.items()}
+    shares = dict.fromkeys(words, 0.0)
+    begun, before = "", 1.0
+    for token in tokens:
+        alternatives = [*token.top, (token.text, token.logprob)]
+        for text, logprob in alternatives:
+            beginning = _plain_start(begun + text)
+            able = [each for each, word in plain.items() if _agree(word, beginning)]
+            if len(able) == 1:
+                share = before * math.exp(logprob)
+                shares[able[0]] = max(shares[able[0]], share)
+        begun += token.text
+        before *= math.exp(token.logprob)
+        beginning = _plain_start(begun)
+        able = [each for each, word in plain.items() if _agree(word, beginning)]
+        if beginning and len(able) <= 1:
+            break
+    if not shares[label]:
+        return None
+    # A label that shares its first token may have been chosen by that token's sum.
+    shares[label] = max(shares.values())
+    whole = sum(shares.values())
+    return [share / whole for share in shares.values()]
+
+
+def _agree(word: str, beginning: str) -> bool:
+    """Tell whether a text that begins so may become the word, or has become it."""
+    return bool(beginning) and (word.startswith(beginning) or beginning.startswith(word))
+
+
+def _plain(text: str) -> str:
+    return text.strip(_AROUND).casefold()
+
+
+def _plain_start(text: str) -> str:
+    return text.lstrip(_AROUND).rstrip(" \t\r\n").casefold()
+
+
+def _pattern(word: str) -> str:
+    return rf"(?<!\w){re.escape(word)}(?!\w)"
+
+
+def _is_within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a longer span covers this one."""
+    return any(a <= span[0] and span[1] <= b and (a, b) != span for a, b in spans)
