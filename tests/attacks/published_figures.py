@@ -38,6 +38,17 @@ BOUCHER_2021: list[tuple[str, Any]] = [
     ("search.population", 32),
     ("search.generations", 10),
 ]
+# Garg and Ramakrishnan 2020, by TextFooler's code: similarity 0.8 in windows of 15 words of the
+# current sentence, 0.1 in shorter ones.
+GARG_2020: list[tuple[str, Any]] = [
+    ("constraints.StopWords.source", "textfooler"),
+    ("constraints.SentenceSimilarity.minimum", 0.8),
+    ("constraints.SentenceSimilarity.measure", "textfooler"),
+    ("constraints.SentenceSimilarity.reference", "current"),
+    ("constraints.SentenceSimilarity.window", 15),
+    ("constraints.SentenceSimilarity.short", 0.1),
+    ("search.winner", "similar"),
+]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
     # Gao et al. 2018: the combined score with lambda 1, substitutions, an edit distance of 30.
     "deepwordbug": [
@@ -226,14 +237,8 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
     "bae": [
         ("candidates.generator.top_k", 50),
         ("candidates.generator.sample", None),
-        ("constraints.StopWords.source", "textfooler"),
         ("constraints.CurrentTag.noun_verb", True),
-        ("constraints.SentenceSimilarity.minimum", 0.8),
-        ("constraints.SentenceSimilarity.measure", "textfooler"),
-        ("constraints.SentenceSimilarity.reference", "current"),
-        ("constraints.SentenceSimilarity.window", 15),
-        ("constraints.SentenceSimilarity.short", 0.1),
-        ("search.winner", "similar"),
+        *GARG_2020,
     ],
     # Tan et al. 2020: inflections of the word's own part of speech.
     "morpheus": [("candidates.parts", "slot"), ("search.accept", "current")],
@@ -282,6 +287,17 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("search.generations", 1000),
         ("search.patience", 15),
         ("budget", 5000),
+    ],
+    "bae_insert": GARG_2020,
+    "bae_replace_or_insert": GARG_2020,
+    # Li et al. 2021, by TextAttack 0.3.11: probabilities of 5e-4 and 5e-3, similarity 0.7.
+    "clare": [
+        ("candidates.generators.MaskedLM.least", 5e-4),
+        ("candidates.generators.MaskedMerge.least", 5e-3),
+        ("constraints.SentenceSimilarity.minimum", 0.7),
+        ("constraints.SentenceSimilarity.window", 15),
+        ("constraints.SentenceSimilarity.short", "pass"),
+        ("search.saliency", False),
     ],
     # The code of Ren et al. 2019: synonyms of the word's own part of speech.
     "pwws": [("candidates.parts", "slot")],

@@ -178,10 +178,13 @@ _PATHS = itertools.count()
 def _small(folder: Path) -> dict[str, dict[str, Any]]:
     """Arguments of the tests by class, over those of the recipe."""
     vectors, short = {"vectors": str(folder / "vectors.txt")}, {"precision": "float64"}
+    few = {"model": str(folder / "bert"), "top_k": 9, "sample": None, "least": 0.0, **short}
     return {
         "EmbeddingNeighbours": {**vectors, "k": 4, "cache": None},
         "WordVectorCosine": vectors,
         "MaskedLM": {"model": str(folder / "bert"), "top_k": 300, "sample": 150, **short},
+        "MaskedInsertion": few,
+        "MaskedMerge": few,
         "CachedCandidates": {"path": str(folder / f"cache{next(_PATHS)}.sqlite")},
         "Sememes": {"dictionary": str(folder / "sememes.json")},
         "StopWords": {"path": str(folder / "stop.txt"), "source": "nltk"},

@@ -1,15 +1,21 @@
 """Misspelt candidates by another way to make them, and the limits on changed words and letters."""
 
 import unicodedata
+from typing import Any
 
 import numpy as np
 import pytest
+from search_fakes import Labelled, TableClassifier
 from test_drawn_candidates import slots
 
+from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.characters import CharacterEdits
 from robustparse.attacks.candidates.similar_characters import Homoglyphs, KeyboardNeighbours
+from robustparse.attacks.candidates.word_splits import WordSplits
 from robustparse.attacks.constraints.edits import EditBudget, LevenshteinDistance
 from robustparse.attacks.constraints.sentence_constraint import Edit
+from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
 from robustparse.types import Sentence
 
@@ -112,6 +118,28 @@ def test_samples_of_similar_characters_are_drawn_from_all(generator) -> None:
     assert generator(sample=2).fingerprint() != generator().fingerprint()
 
 
+def test_a_word_is_split_between_any_two_characters() -> None:
+    assert proposed(WordSplits(sample=None), "word") == ["w ord", "wo rd", "wor d"]
+    assert proposed(WordSplits(), "a") == []
+    drawn = {proposed_for("word", number) for number in range(60)}
+    assert drawn == {"w ord", "wo rd", "wor d"}
+    assert WordSplits().fingerprint() != WordSplits(sample=None).fingerprint()
+
+
+def proposed_for(word: str, number: int) -> str:
+    ((split,),) = WordSplits().propose(slots(word, number=number), 0)
+    return split
+
+
+def test_two_words_in_the_place_of_one_are_read_by_the_victim() -> None:
+    victim = TableClassifier({"a go od one": 0.9})
+    one: Any = Labelled(0, Sentence(("a", "good", "one")))
+    attack = Attack(WordSplits(sample=None), Greedy(), goal=LabelFlip())
+    (run,) = attack.search_runs([one], victim)
+    assert run.success
+    assert " ".join(run.words) == "a go od one"
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -119,6 +147,7 @@ def test_samples_of_similar_characters_are_drawn_from_all(generator) -> None:
         lambda: KeyboardNeighbours(layout="dvorak"),
         lambda: Homoglyphs(glyphs="ascii"),
         lambda: Homoglyphs(sample=0),
+        lambda: WordSplits(sample=0),
         lambda: LevenshteinDistance(0),
         lambda: EditBudget(most=0),
         lambda: EditBudget(least=4, most=3),

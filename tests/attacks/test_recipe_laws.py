@@ -82,7 +82,7 @@ Results = dict[int, AttackResult]
 
 
 # Trees cannot lose words: `test_recipes_by_task.py` has the laws of these.
-OF_WHOLE_TEXTS = {"input_reduction"}
+OF_WHOLE_TEXTS = {"bae_insert", "bae_replace_or_insert", "clare", "input_reduction"}
 
 
 def recipe(name: str, folder: Path, **settings: Any) -> Attack:

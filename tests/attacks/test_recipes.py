@@ -39,6 +39,18 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords CurrentTag SentenceSimilarity",
         "GreedyByImportance(DeletedWord)",
     ),
+    "bae_insert": (
+        "",
+        "Union(MaskedInsertion MaskedInsertion)",
+        "StopWords SentenceSimilarity",
+        "GreedyByImportance(DeletedWord)",
+    ),
+    "bae_replace_or_insert": (
+        "",
+        "Union(MaskedLM MaskedInsertion MaskedInsertion)",
+        "StopWords SentenceSimilarity",
+        "GreedyByImportance(DeletedWord)",
+    ),
     "beam": (
         "",
         "EmbeddingNeighbours",
@@ -46,6 +58,12 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "Beam",
     ),
     "checklist": ("", "Union(NamedEntities ContractedForms)", "", "Greedy"),
+    "clare": (
+        "",
+        "Union(MaskedLM MaskedInsertion MaskedMerge)",
+        "StopWords SentenceSimilarity",
+        "PWWS",
+    ),
     "deepwordbug": (
         "",
         "CharacterEdits",

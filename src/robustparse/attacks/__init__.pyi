@@ -16,6 +16,7 @@ from .candidates.table import TableCandidates
 from .candidates.training_words import TrainingWords
 from .candidates.union import Union
 from .candidates.vocabulary import VocabularyWords
+from .candidates.word_splits import WordSplits
 from .candidates.wordnet import WordNetSynonyms
 from .constraints.bert_score import BERTScore
 from .constraints.constraint import Constraint
@@ -208,6 +209,7 @@ __all__ = [
     "Wang2021",
     "WeightedSaliency",
     "WordNetSynonyms",
+    "WordSplits",
     "WordVectorCosine",
     "WrongForm",
     "Zheng2020",

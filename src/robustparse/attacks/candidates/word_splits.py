@@ -1,0 +1,46 @@
+"""Candidates that write a word as two (TextBugger; Li et al. 2018, the bug "insert")."""
+
+from collections.abc import Sequence
+
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.errors import check_least
+from robustparse.graphemes import graphemes
+from robustparse.randomness import stream
+
+
+class WordSplits(CandidateGenerator):
+    """Proposes the word with a blank between two of its characters, that is, two words.
+
+    Args:
+        sample: candidates per slot, drawn uniformly (Li et al. 2018: 1); None takes all, from left
+            to right.
+    """
+
+    changes = "insertions"
+    tasks = ("semantic", "classification")
+    verbatim = True
+    spans = True
+
+    def __init__(self, *, sample: int | None = 1) -> None:
+        check_least("word splits", sample=sample)
+        self.sample = sample
+        self.draws = sample is not None
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        """See `CandidateGenerator.propose`."""
+        return [self._draw(slot, seed) for slot in slots]
+
+    def _draw(self, slot: Slot, seed: int) -> list[str]:
+        characters = graphemes(slot.word)
+        words = [
+            f"{''.join(characters[:at])} {''.join(characters[at:])}"
+            for at in range(1, len(characters))
+        ]
+        if self.sample is None:
+            return words
+        order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
+        return [words[index] for index in order.tolist()]
+
+    def fingerprint(self) -> str:
+        """See `CandidateGenerator.fingerprint`."""
+        return f"WordSplits {self.sample}"
