@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -467,20 +466,18 @@ def test_what_a_model_says_to_itself_is_no_answer(stub: Stub) -> None:
 
 def test_an_interruption_keeps_all_answers_that_have_come(stub: Stub, tmp_path: Path) -> None:
     stub.held_after = 25
-    cache, here = tmp_path / "answers.sqlite", threading.main_thread().ident
-
-    def interrupt() -> None:
-        while stub.requests < 33:
-            time.sleep(0.01)
-        signal.pthread_kill(here or 0, signal.SIGINT)
-
-    victim = endpoint(stub, cache=str(cache), max_concurrent=8)
-    asked = [[f"w{number}"] for number in range(60)]
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        victim.answer(asked)
-    thread.join()
+    cache, asked = tmp_path / "answers.sqlite", [[f"w{number}"] for number in range(60)]
+    settings = {"scores": "probabilities", "cache": str(cache), "max_concurrent": 8}
+    code = "from robustparse.victims import Endpoint\n"
+    code += f"Endpoint({stub.url!r}, 'tiny', {LABELS!r}, **{settings!r}).answer({asked!r})"
+    # In a process of its own: a worker of pytest need not run a test in its main thread.
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    while stub.requests < 33 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert error.rstrip().endswith("KeyboardInterrupt")
+    victim = endpoint(stub, **settings)
     assert rows(cache) == 25
     stub.held_after = float("inf")
     assert [answer[0] for answer in victim.answer(asked)] == [reply(each[0])[0] for each in asked]
