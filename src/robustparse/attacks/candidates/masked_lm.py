@@ -164,7 +164,13 @@ class MaskedInsertion(MaskedLM):
     Args:
         model: see `MaskedLM`.
         side: `before` or `after` the word.
-        top_k, sample, batch_tokens, precision, device, download, least: see `MaskedLM`.
+        top_k: see `MaskedLM`.
+        sample: see `MaskedLM`.
+        batch_tokens: see `MaskedLM`.
+        precision: see `MaskedLM`.
+        device: see `MaskedLM`.
+        download: see `MaskedLM`.
+        least: see `MaskedLM`.
     """
 
     changes = "insertions"
