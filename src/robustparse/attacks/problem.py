@@ -1,7 +1,7 @@
 """The search space of one sentence, and its states.
 
-A candidate is one word, or, if its generator says so (`CandidateGenerator.spans`), a phrase of
-several words or none; a merged one takes the place of the next word too.
+A candidate is one word or, if its generator allows it (`CandidateGenerator.spans`), a phrase:
+several words, or none. A merged candidate also replaces the next word.
 
 A state is an `int16[words]` array with one choice per position: 0 keeps the original word, k puts
 the k-th candidate there (counted from 1), `UNKNOWN` puts the victim's unknown word there, and

@@ -30,7 +30,7 @@ def attack_text(
 ) -> None:
     """Attack sentences that the user types, and show the changed words and both answers.
 
-    An attack succeeds if it changes the victim's answer to the sentence as it was typed.
+    The victim's answer to the sentence as it was typed counts as the gold answer.
 
     Args:
         attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
@@ -90,7 +90,7 @@ def _show(
     console.print(_marked(result), soft_wrap=True)
     for line in _answers(victim.task, result):
         console.print(f"  {line}", soft_wrap=True)
-    outcome = "the answer changed" if result.success else "the attack failed"
+    outcome = "the attack succeeded" if result.success else "the attack failed"
     console.print(f"  {outcome}; words changed: {len(result.edited)}, queries: {result.charged}")
 
 

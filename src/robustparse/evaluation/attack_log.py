@@ -162,8 +162,9 @@ def _card(summary: Summary, run: RunRecord, data: str, license: str) -> str:
         "---",
         f"# Sentences attacked by {summary['attack']}",
         "",
-        f"`robustparse attack` changed these {summary['n_sentences']} sentences so that a model "
-        "answers them wrongly. `answer` is the gold answer to the original sentence.",
+        f"`robustparse attack` tried to change these {summary['n_sentences']} sentences so that "
+        "a model answers them wrongly; `success` tells whether it did. `answer` is the gold answer "
+        "to the original sentence.",
         "",
         "| | |",
         "|---|---|",

@@ -29,7 +29,7 @@ class RecipeFacts:
         paper: authors and year.
         needs: what the victim must give (`Search.needs`), then what the user must.
         tasks: the tasks (`Task.name`) for which it is made.
-        changes: what it replaces: `words`, `characters`, or both.
+        changes: the kinds of edits it makes (`CandidateGenerator.changes`).
     """
 
     paper: str

@@ -1,9 +1,9 @@
 """Sends many requests at once, repeats those that fail, and keeps within limits.
 
-Every request that is sent counts, repeated ones too. Requests that fail for a passing reason are
-repeated after pauses that double; a server that names a pause (``Retry-After``) is not asked at all
-until then. After a lasting failure, such as a spent budget, nothing more is sent, but the replies
-that are on their way are still awaited and kept: they have been paid for.
+Every request that is sent counts, repeated ones too. Requests that fail temporarily are
+repeated after pauses that double; if a server names a pause (``Retry-After``), it gets no request
+until the pause is over. After a permanent failure, such as a spent budget, nothing more is sent,
+but replies to requests in flight are still awaited and kept: they have been paid for.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ FIRST_PAUSE = 0.5
 """Seconds before the first repetition, without ``Retry-After``."""
 
 _LONGEST_PAUSE = 60.0
-_GATHERED = 0.02  # seconds in which answers gather that are written together
+_GATHERED = 0.02  # seconds for which answers are collected before they are written
 _PASSING = frozenset({408, 409, 425, 429})  # and all from 500 on
 _SHOWN = 200  # characters of a reply in messages
 

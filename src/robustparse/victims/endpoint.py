@@ -52,7 +52,7 @@ class Endpoint(Service):
         scores: ``probabilities`` if the server gives the log-probabilities of tokens, else
             ``none``. By default, the first request, about a text of one word, finds out.
         answer_tokens: the most tokens of an answer; by default 16, for forms 256.
-        parameters: further entries of the request, or other values; null leaves an entry out.
+        parameters: entries to add to the request or to override in it; null removes an entry.
         **settings: see `Service`.
     """
 

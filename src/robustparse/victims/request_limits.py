@@ -23,7 +23,7 @@ class PerMinute:
     """At most a number of units, such as requests or tokens, in any 60 seconds.
 
     Args:
-        limit: the number; None is unlimited. A larger amount waits until it is alone.
+        limit: the number; None is unlimited. A larger amount waits until nothing else counts.
         clock: returns the time in seconds.
     """
 
@@ -106,5 +106,5 @@ class Budget:
         return InputError(
             f"the budget of {limit} is spent, by {self.requests} requests",
             key=f"victim: {key}",
-            remedy="what is finished is kept: run again for as much again, or raise the budget",
+            remedy="finished work is kept: run again with a new budget of this size, or raise it",
         )

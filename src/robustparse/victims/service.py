@@ -1,4 +1,4 @@
-"""The common part of victims behind a network: many requests at once, asked once, within limits."""
+"""The base class of victims behind a service: concurrent requests, a cache of answers, limits."""
 
 import weakref
 from abc import abstractmethod
@@ -61,12 +61,12 @@ class Service(BlackBox):
         cache: the SQLite file of all answers, made if it is missing; None keeps them in memory,
             until the command ends.
         max_concurrent: the most requests at once.
-        max_requests: the most requests of a run, repeated ones included. Then the command ends with
-            status 2; the sentences finished so far are kept, and the same command goes on.
+        max_requests: the most requests of a run, repeated ones included. When they are spent, the
+            command ends with status 2 and keeps the finished sentences; run it again to resume.
         max_tokens: the same for tokens, of requests and answers.
         requests_per_minute: the most requests in any 60 seconds.
         tokens_per_minute: the most tokens in any 60 seconds.
-        retries: how often a request is repeated after a passing failure.
+        retries: how often a request is repeated after a temporary failure.
         timeout: seconds until a request without a reply has failed.
         check_determinism: the first requests, as many as this, are sent twice, and the answers
             compared.
@@ -234,8 +234,8 @@ class Service(BlackBox):
         yield from super().warnings(examples, path, punctuation, training, gold)
         if self.cache is None:
             yield (
-                "the answers of the service are not kept, so that a run that is resumed asks "
-                "again: give the victim a file, `cache`"
+                "the answers of the service are not kept, so a resumed run asks again: name a file "
+                "to keep them in, `cache`"
             )
 
     def _ask_twice(self, new: Mapping[bytes, Body], read: Mapping[bytes, Read]) -> None:

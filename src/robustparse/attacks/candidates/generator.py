@@ -76,8 +76,8 @@ class CandidateGenerator(Component, ABC):
         verbatim: whether candidates keep their casing instead of taking that of the original.
         spans: whether a candidate may be several words, separated by blanks, or none, or `Merged`.
             Only texts with one answer for the whole text can be attacked with it.
-        changes: what it replaces: `words`, or `characters` of a word; empty for a group of other
-            generators.
+        changes: what kind of edit it makes: `words`, `characters`, `insertions`, `merges` or
+            `deletions`; empty for a group of other generators.
     """
 
     CACHES: ClassVar[tuple[str, ...]] = ()

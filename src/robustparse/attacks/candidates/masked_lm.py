@@ -25,7 +25,7 @@ from robustparse.randomness import stream
 from robustparse.types import Floats, Indices
 
 Put = Literal["replace", "insert_before", "insert_after", "merge"]
-"""Where the mask stands: in the place of a word, before it, after it, or for it and the next."""
+"""Where the mask goes: in place of a word, before it, after it, or in place of it and the next."""
 
 
 class MaskedLM(CandidateGenerator):
@@ -41,7 +41,7 @@ class MaskedLM(CandidateGenerator):
             with the others, near-ties may.
         device: `auto` takes a GPU if there is one.
         download: whether to download a model that is not in the local cache.
-        least: the smallest probability of a word, among all pieces of the model.
+        least: words below this probability, taken among all pieces of the model, are left out.
     """
 
     needs = ("masked language model",)

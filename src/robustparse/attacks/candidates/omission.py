@@ -6,7 +6,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 
 
 class Omission(CandidateGenerator):
-    """Proposes to leave the word out; the last word of a text always stays."""
+    """Proposes to leave the word out; the last remaining word always stays."""
 
     changes = "deletions"
     tasks = ("semantic", "classification")

@@ -80,7 +80,7 @@ class DifferentialEvolution(Search):
         """Return one trial for each member, in [0, 1)."""
         count, edits = members.shape
         factor = rng.uniform(*_MUTATION)
-        # For each member two others: the distances to them in the population are different ones.
+        # Two different other members for each member, chosen by their offsets in the population.
         away = rng.permuted(np.tile(np.arange(1, count), (count, 1)), axis=1)[:, :2]
         first, second = (members[(np.arange(count) + each) % count] for each in away.T)
         mutants = members[fitness.argmax()] + factor * (first - second)

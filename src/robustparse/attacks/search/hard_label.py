@@ -100,7 +100,7 @@ class HardLabel(Search):
         return False
 
     def _reduce(self, problem: Problem, progress: _Progress) -> Searching[None]:
-        """Change words back, those first that leave the most similar text."""
+        """Change words back, beginning with the one that leaves the most similar text."""
         while True:
             changed = np.flatnonzero(progress.best)
             restored = np.repeat(progress.best[None], len(changed), axis=0)
@@ -144,10 +144,10 @@ class HardLabel(Search):
     def _mutated(
         self, problem: Problem, progress: _Progress, state: State, position: int
     ) -> Searching[State | None]:
-        """Return the state with the original word, or else with the candidate of most similarity.
+        """Return the state with the original word, or else with the most similar candidate.
 
-        Returns None if neither keeps the success, or no candidate is at least as similar as the
-        best text's.
+        Returns None if neither keeps the success, or if no candidate makes the text at least as
+        similar to the original sentence as the best text is.
         """
         restored = state.copy()
         restored[position] = 0
