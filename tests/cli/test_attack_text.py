@@ -57,6 +57,14 @@ def test_one_text_shows_its_changes(capsys: pytest.CaptureFixture[str]) -> None:
         assert all(part in printed for part in expected(text))
 
 
+def test_punctuation_that_is_part_of_a_word_is_pointed_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for text, hinted in (("zebra.", True), ("zebra .", False), ("the dog.", False)):
+        main(["attack", *RECIPE, "--victim", "hf:model", "--device", "cpu", "--text", text])
+        assert ("'zebra.'" in capsys.readouterr().out) == hinted
+
+
 def test_a_pair_keeps_its_context(capsys: pytest.CaptureFixture[str]) -> None:
     victim = ("--victim", "hf:model", "--victim.pairs", "true", "--device", "cpu")
     main(["attack", *RECIPE, *victim, "--text", TEXTS[0], "--context", TEXTS[2]])

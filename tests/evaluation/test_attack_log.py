@@ -116,6 +116,16 @@ def test_equal_attacks_give_equal_bytes(tmp_path: Path) -> None:
     assert len(contents[0]) == 4
 
 
+def test_logs_of_fewer_sentences_do_not_stay(tmp_path: Path) -> None:
+    attacked(tmp_path, False)
+    lines = (tmp_path / "examples.jsonl").read_text().splitlines(keepends=True)
+    files = write_log(tmp_path, ["csv", "parquet", "dataset"])
+    (tmp_path / "examples.jsonl").write_text("".join(lines[:-1]))  # one sentence is missing
+    attacked(tmp_path, False)
+    assert not any(file.exists() for file in files)
+    assert len((tmp_path / "examples.jsonl").read_text().splitlines()) == len(lines)
+
+
 def test_trees_are_json_and_scored_by_their_share(tmp_path: Path) -> None:
     chain = DependencyTree((0, 1), ("root", "obj"))
     flat = DependencyTree((2, 0), ("obj", "root"))

@@ -1,5 +1,6 @@
 """``robustparse attack --text`` and ``--interactive``: attack sentences that the user types."""
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,6 +18,8 @@ from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.tasks.task import Task
 from robustparse.types import Sentence
+
+_GLUED = re.compile(r"\w[.,;:!?]+$")  # punctuation at the end of a word
 
 
 def attack_text(
@@ -92,6 +95,11 @@ def _show(
         console.print(f"  {line}", soft_wrap=True)
     outcome = "the attack succeeded" if result.success else "the attack failed"
     console.print(f"  {outcome}; words changed: {len(result.edited)}, queries: {result.charged}")
+    if not result.edited and (glued := [word for word in sentence.words if _GLUED.search(word)]):
+        hint = (
+            f"no word was changed: {glued[0]!r} counts as one word; put blanks around punctuation"
+        )
+        console.print(f"  {hint}", soft_wrap=True)
 
 
 def _marked(result: AttackResult) -> Text:

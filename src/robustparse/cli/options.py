@@ -43,8 +43,8 @@ class VictimOptions(DecodingOptions):
     """the model: a checkpoint, or the folder of a training run (its best.ckpt, else its last.ckpt);
     several make one ensemble."""
     victim: BlackBox | None = None
-    """a class that answers texts, instead of a checkpoint, such as robustparse.victims.Spacy or a
-    class of your own."""
+    """a model of another library, instead of a checkpoint: hf:FOLDER for a Hugging Face classifier,
+    or a class that answers texts, such as robustparse.victims.Spacy or one of your own."""
 
     def source(self) -> Checkpoints | NamedVictim:
         """Return the source of the victim.

@@ -18,6 +18,7 @@ import torch
 from robustparse import __version__
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
+from robustparse.evaluation.attack_log import remove_logs
 from robustparse.evaluation.attack_processes import Source, Speed, attacked_records, drain
 from robustparse.evaluation.attack_summary import AttackSummary
 from robustparse.evaluation.attack_sums import AttackSums
@@ -115,6 +116,7 @@ class AttackFolder:
             adversarial.writelines(self.task.files.write_all(self._sorted_into(examples)))
         for file in share_files(self.folder):
             file.unlink()
+        remove_logs(self.folder)
         self.totals.changeable.check(self.attack, [*self._examples.values()])
         summary = {
             **self.totals.figures(),

@@ -39,6 +39,18 @@ COLUMNS = (
 """The columns of TextAttack's CSV log, in its order."""
 
 
+def remove_logs(folder: Path) -> None:
+    """Remove what `write_log` wrote into the folder of an attack that has more sentences now."""
+    for path in (*_tables(folder).values(), folder / "dataset" / "README.md"):
+        path.unlink(missing_ok=True)
+    for path in (folder / "dataset" / "data").glob("test-*.parquet"):
+        path.unlink()
+
+
+def _tables(folder: Path) -> dict[Format, Path]:
+    return {"csv": folder / "log.csv", "parquet": folder / "log.parquet"}
+
+
 def write_log(folder: Path, formats: Sequence[Format], license: str = "unknown") -> list[Path]:
     """Write the sentences of an attack in other formats, next to the attack's own files.
 
@@ -58,10 +70,11 @@ def write_log(folder: Path, formats: Sequence[Format], license: str = "unknown")
     task = named(summary["task"], summary.get("language"))
     log = [dict(zip(COLUMNS, _log_row(task, record), strict=True)) for record in records]
     files: dict[Path, bytes] = {}
+    tables = _tables(folder)
     if "csv" in formats:
-        files[folder / "log.csv"] = _as_csv(log)
+        files[tables["csv"]] = _as_csv(log)
     if "parquet" in formats:
-        files[folder / "log.parquet"] = _as_parquet(log)
+        files[tables["parquet"]] = _as_parquet(log)
     if "dataset" in formats:
         content = _as_parquet([_dataset_row(task, record) for record in records])
         # `datasets` takes the rows of an earlier folder from its cache if all names are equal.
