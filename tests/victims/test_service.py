@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -247,9 +248,11 @@ def test_what_was_paid_for_is_kept_when_another_request_fails(stub: Stub, tmp_pa
 def rows(cache: Path) -> int:
     if not cache.exists():
         return 0
-    with sqlite3.connect(cache) as database:
+    with closing(sqlite3.connect(cache)) as database:
+        made = database.execute("SELECT * FROM sqlite_master WHERE name = 'candidates'").fetchone()
+        if made is None:  # the file exists before its table does
+            return 0
         (count,) = database.execute("SELECT COUNT(*) FROM candidates").fetchone()
-    database.close()
     return int(count)
 
 
@@ -330,10 +333,12 @@ def test_a_killed_run_asks_nothing_twice(stub: Stub, tmp_path: Path) -> None:
     stub.held_after = 70
     with subprocess.Popen(run, env=environment, cwd=tmp_path) as process:
         deadline = time.monotonic() + 120
-        while rows(tmp_path / "answers.sqlite") < 70 and time.monotonic() < deadline:
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
+        try:
+            while rows(tmp_path / "answers.sqlite") < 70 and time.monotonic() < deadline:
+                assert process.poll() is None
+                time.sleep(0.02)
+        finally:
+            process.send_signal(signal.SIGKILL)
     kept = len(list(read_records(tmp_path / "out" / "examples.jsonl")))
     assert 0 < kept < 20
     held = stub.requests - 70
@@ -472,10 +477,14 @@ def test_an_interruption_keeps_all_answers_that_have_come(stub: Stub, tmp_path: 
     code += f"Endpoint({stub.url!r}, 'tiny', {LABELS!r}, **{settings!r}).answer({asked!r})"
     # In a process of its own: a worker of pytest need not run a test in its main thread.
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    while stub.requests < 33 and process.poll() is None:
+    deadline = time.monotonic() + 60
+    while stub.requests < 33 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    try:
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert error.rstrip().endswith("KeyboardInterrupt")
     victim = endpoint(stub, **settings)
     assert rows(cache) == 25
