@@ -8,6 +8,7 @@ from typing import ClassVar
 from robustparse.attacks.component import Component
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError
+from robustparse.randomness import stream
 from robustparse.tagsets import Tagset
 from robustparse.types import Sentence, View
 
@@ -47,6 +48,13 @@ class Slot:
         tagset = tagset or self.sentence.tagset
         tags = self.sentence.tagged(tagset)
         return tagset, tags[self.position] if tags else ""
+
+    def drawn(self, words: Sequence[str], sample: int | None, seed: int) -> list[str]:
+        """Draw candidates for the slot, uniformly and without replacement; None keeps all."""
+        if sample is None:
+            return list(words)
+        order = stream(seed, self.id, 1 + self.position).permutation(len(words))[:sample]
+        return [words[index] for index in order.tolist()]
 
 
 class Merged(str):

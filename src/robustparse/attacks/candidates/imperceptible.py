@@ -7,7 +7,6 @@ from itertools import chain
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError, check_least
 from robustparse.graphemes import graphemes
-from robustparse.randomness import stream
 
 _ZERO_WIDTH = "\u200b\u200c\u200d"  # space, non-joiner, joiner
 # Controls of the bidirectional algorithm: overrides, isolates, and what ends each of them.
@@ -55,10 +54,7 @@ class ImperceptibleEdits(CandidateGenerator):
     def _draw(self, slot: Slot, seed: int) -> list[str]:
         characters = graphemes(slot.word)
         words = list(chain.from_iterable(_KINDS[kind](characters) for kind in self.kinds))
-        if self.sample is None:
-            return words
-        order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
-        return [words[index] for index in order.tolist()]
+        return slot.drawn(words, self.sample, seed)
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""

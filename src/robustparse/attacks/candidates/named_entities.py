@@ -12,7 +12,6 @@ from typing import Literal, get_args
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.casing import casing_of
 from robustparse.errors import InputError, check_choice, check_least
-from robustparse.randomness import stream
 from robustparse.types import Example, LogicalForm
 
 Kind = Literal["names", "places", "numbers"]
@@ -67,10 +66,7 @@ class NamedEntities(CandidateGenerator):
 
     def _draw(self, slot: Slot, seed: int) -> list[str]:
         words = self._others(slot)
-        if self.sample is None:
-            return words
-        order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
-        return [words[index] for index in order.tolist()]
+        return slot.drawn(words, self.sample, seed)
 
     def _others(self, slot: Slot) -> list[str]:
         word = slot.word

@@ -12,7 +12,6 @@ from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import check_choice, check_least
 from robustparse.graphemes import graphemes
 from robustparse.keyboards import Layout, neighbouring_keys
-from robustparse.randomness import stream
 
 Glyphs = Literal["unicode", "digits"]
 
@@ -57,10 +56,7 @@ class _SimilarCharacters(CandidateGenerator):
             for at in places
             for new in similar.get(characters[at], "")
         ]
-        if self.sample is None:
-            return words
-        order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
-        return [words[index] for index in order.tolist()]
+        return slot.drawn(words, self.sample, seed)
 
     @abstractmethod
     def _similar(self) -> Mapping[str, str]:

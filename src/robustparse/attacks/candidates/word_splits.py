@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import check_least
 from robustparse.graphemes import graphemes
-from robustparse.randomness import stream
 
 
 class WordSplits(CandidateGenerator):
@@ -36,10 +35,7 @@ class WordSplits(CandidateGenerator):
             f"{''.join(characters[:at])} {''.join(characters[at:])}"
             for at in range(1, len(characters))
         ]
-        if self.sample is None:
-            return words
-        order = stream(seed, slot.id, 1 + slot.position).permutation(len(words))[: self.sample]
-        return [words[index] for index in order.tolist()]
+        return slot.drawn(words, self.sample, seed)
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
