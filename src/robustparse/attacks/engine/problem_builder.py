@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain, compress
+from itertools import chain, compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,15 +182,19 @@ class ProblemBuilder:
         """Replace the rows of candidates that are not one word by numbers of phrases."""
         rows, phrases = problem.rows.copy(), list(problem.phrases)
         known = {phrase: -1 - number for number, phrase in enumerate(phrases)}
-        for index, candidate in enumerate(problem.words):
-            words = candidate.split()
-            merged = isinstance(candidate, Merged)
-            if rows[index] >= 0 and (merged or len(words) != 1):
-                phrase = Phrase(tuple(_rows(self.victim, words).tolist()), merged)
-                if phrase not in known:
-                    phrases.append(phrase)
-                    known[phrase] = -len(phrases)
-                rows[index] = known[phrase]
+        new = [
+            (index, words, isinstance(problem.words[index], Merged))
+            for index in np.flatnonzero(rows >= 0).tolist()
+            if len(words := problem.words[index].split()) != 1
+            or isinstance(problem.words[index], Merged)
+        ]
+        numbers = iter(_rows(self.victim, [word for _, words, _ in new for word in words]).tolist())
+        for index, words, merged in new:
+            phrase = Phrase(tuple(islice(numbers, len(words))), merged)
+            if phrase not in known:
+                phrases.append(phrase)
+                known[phrase] = -len(phrases)
+            rows[index] = known[phrase]
         return replace(problem, rows=rows, phrases=tuple(phrases))
 
     def _accepted(self, slots: Sequence[Slot], asked: Sequence[_Asked]) -> list[list[str]]:
