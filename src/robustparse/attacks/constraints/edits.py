@@ -26,8 +26,8 @@ class EditBudget(SentenceConstraint):
         gamma: the fraction, in (0, 1] (0.15, the largest value in Zheng et al. 2020).
         view: which words n counts: those of the sentence, or of both texts of a pair (`joined`, as
             TextAttack).
-        least: so many words may be changed however short the sentence is (Yoo and Qi 2021: 4).
-        most: at most so many words may be changed however long the sentence is (Pruthi et al. 2019:
+        least: words that may be changed in any sentence, however short (Yoo and Qi 2021: 4).
+        most: words that may be changed at most, however long the sentence is (Pruthi et al. 2019:
             1 and 2); None sets no limit.
         up: whether to round up to ceil(gamma * n), as TextAttack.
     """
