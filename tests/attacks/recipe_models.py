@@ -1,6 +1,5 @@
 """Small stand-ins for the models and files that recipes name, and recipes that use them."""
 
-import itertools
 import json
 import sys
 import zlib
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentParser, Namespace
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates import sememes, wordnet
@@ -172,20 +171,17 @@ def _write_vectors(path: Path) -> None:
     path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows.items()))
 
 
-_PATHS = itertools.count()
-
-
 def _small(folder: Path) -> dict[str, dict[str, Any]]:
     """Arguments of the tests by class, over those of the recipe."""
     vectors, short = {"vectors": str(folder / "vectors.txt")}, {"precision": "float64"}
-    few = {"model": str(folder / "bert"), "top_k": 9, "sample": None, "least": 0.0, **short}
+    few = {"model": str(folder / "bert"), "top_k": 4, "sample": None, "least": 0.0, **short}
     return {
         "EmbeddingNeighbours": {**vectors, "k": 4, "cache": None},
         "WordVectorCosine": vectors,
         "MaskedLM": {"model": str(folder / "bert"), "top_k": 300, "sample": 150, **short},
         "MaskedInsertion": few,
         "MaskedMerge": few,
-        "CachedCandidates": {"path": str(folder / f"cache{next(_PATHS)}.sqlite")},
+        "CachedCandidates": {"path": str(folder / "cache.sqlite")},
         "Sememes": {"dictionary": str(folder / "sememes.json")},
         "StopWords": {"path": str(folder / "stop.txt"), "source": "nltk"},
         "SentenceSimilarity": {"window": 9, **short},
@@ -242,10 +238,21 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def recipe(name: str, folder: Path, **settings: Any) -> Attack:
-    """The attack of a recipe in configs/attack, made small."""
+@cache
+def _parsed(name: str, folder: Path, settings: str) -> Namespace:
+    """A recipe's text and JSON settings, read once: that takes longer than a small attack."""
     spec = shrunk(yaml.safe_load((FOLDER / f"{name}.yaml").read_text()), folder)
     checked(["--trust", __name__])  # commands of other tests in this process may have named classes
-    parsed = _parser().parse_object({"attack": {**spec, **settings}})
+    return _parser().parse_object({"attack": {**spec, **json.loads(settings)}})
+
+
+def recipe(name: str, folder: Path, **settings: Any) -> Attack:
+    """The attack of a recipe in configs/attack, made small."""
+    read = {key: value for key, value in settings.items() if isinstance(value, dict | list)}
+    parsed = _parsed(name, folder, json.dumps(read)).clone()
+    for path in folder.glob("cache.sqlite*"):  # of an attack before this one
+        path.unlink()
+    for key in settings.keys() - read.keys():
+        parsed.attack[key] = settings[key]
     attack: Attack = _parser().instantiate(parsed).attack
     return attack

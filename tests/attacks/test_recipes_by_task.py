@@ -52,7 +52,7 @@ def small(task: str) -> Any:
         forms = labelled(lambda id_: LogicalForm(FORMS[id_ % 3], "lambda"))
         known = Vocabulary.from_examples(forms, min_count=1)
         model = Seq2Seq(
-            LSTMEncoder(5, 0, 4, 6, 1), token_dim=5, hidden=6, longest=9, seed=3, vocabulary=known
+            LSTMEncoder(5, 0, 4, 6, 1), token_dim=5, hidden=6, longest=4, seed=3, vocabulary=known
         )
     return model.double().eval()
 
@@ -66,16 +66,17 @@ def right(task: str, examples: list[Example]) -> list[Example]:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", PARTS)
 def test_a_recipe_attacks_the_tasks_that_are_named(name: str, task: str, models: Path) -> None:
-    attack, examples = recipe(name, models), examples_of(name)[: 2 if task == "semantic" else 4]
+    attack, examples = recipe(name, models), examples_of(name)[:4]
     victim = ModelVictim([parser_of(name) if task == "dependency" else small(task)])
     if task != "dependency":
-        examples = right(task, examples)
+        short = sorted(examples, key=lambda one: len(one.sentence))
+        examples = right(task, short[:2])
     if task not in FACTS[name].tasks:
         with pytest.raises(InputError):
             list(attack.run(examples, victim))
         return
     results = list(attack.run(examples, victim))
-    assert sorted(result.id for result in results) == [example.id for example in examples]
+    assert {result.id for result in results} == {example.id for example in examples}
     assert not any(result.skipped for result in results)
     assert any(result.edited or result.charged > 1 for result in results)
     if "dependency" not in FACTS[name].tasks:  # the laws of the others are tested with parsers
