@@ -58,7 +58,7 @@ def figures(script: str, *options: str) -> dict:
 
 @pytest.mark.slow
 def test_a_few_kills() -> None:
-    rows = figures("kill_resume.py", "--recipes", "fgm", "--kills", "1", "--steps", "20")
+    rows = figures("kill_resume.py", "--recipes", "fgm", "--kills", "1", "--steps", "10")
     assert list(rows) == ["fgm"]
     assert rows["fgm"]["kills"] == rows["fgm"]["identical"] == 1
 

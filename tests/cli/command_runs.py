@@ -12,8 +12,8 @@ from pathlib import Path
 import held_attack
 import numpy as np
 import pytest
-from forks import Forked
 
+from forks import Forked
 from robustparse.api import attack_run
 from robustparse.attacks.constraints.grammar import GrammarChecker
 from robustparse.attacks.problem import Problem

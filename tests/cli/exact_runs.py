@@ -13,10 +13,10 @@ from typing import Any
 import torch
 import yaml
 from command_runs import free_port
-from forks import Forked
 from torch.distributed.launcher.api import elastic_launch
 from torch.distributed.run import config_from_args, parse_args
 
+from forks import Forked
 from robustparse.cli.main import main
 from small_runs import fit as small_fit
 from small_runs import small

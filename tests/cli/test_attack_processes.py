@@ -19,8 +19,8 @@ from command_runs import (
     mistake,
     ranks,
 )
-from forks import Forked, fork_context
 
+from forks import Forked, fork_context
 from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError

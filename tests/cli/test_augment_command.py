@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 from command_runs import RECIPE, checkpoint, mistake, ranks, stop_after, table
-from forks import fork_context
 from tiny_runs import fit, write_config
 
+from forks import fork_context
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.fractions import draw_fraction

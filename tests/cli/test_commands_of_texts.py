@@ -10,9 +10,9 @@ import torch
 import yaml
 from command_runs import mistake
 from exact_runs import fault
-from forks import fork_context
 from tiny_runs import differences, fit, write_config
 
+from forks import fork_context
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.text_files import read_texts

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from forks import Forked
 from tiny_runs import fit, write_config
 
+from forks import Forked
 from robustparse.cli.main import main
 
 SAVER = {

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 from exact_runs import fault
-from forks import Forked
 from tiny_runs import differences, fit, metrics, write_config
 
+from forks import Forked
 from robustparse.cli.main import main
 from robustparse.data.sampler import TrainingLoader
 from robustparse.data.treebank_datamodule import TreebankDataModule

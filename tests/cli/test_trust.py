@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 from command_runs import RECIPE, mistake
-from forks import Forked
 from tiny_runs import write_config
 
+from forks import Forked
 from robustparse import trust
 from robustparse.cli.main import main
 from robustparse.errors import InputError

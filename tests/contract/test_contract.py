@@ -10,6 +10,7 @@ import re
 import shutil
 import typing
 from collections.abc import Iterator
+from itertools import chain, cycle, zip_longest
 from pathlib import Path
 
 import pytest
@@ -101,19 +102,19 @@ def test_every_recipe_is_parsed() -> None:
 
 
 def test_every_configuration_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the one parser of `fit`, which takes longer to make than to use."""
-    others = {
-        "data": ["--config", "model/text_cnn"],
-        "defense": ["--config", "experiment/ewt_biaffine"],
-        "experiment": [],
-        "model": ["--config", "data/ewt"],
-    }
-    names = [name for name in BARE if name.partition("/")[0] in others]
-    assert len(names) > 50
+    """By the one parser of `fit`, which takes longer to make than to use; two by two."""
+    kinds = ("experiment", "defense", "model", "data")
+    of = {kind: [name for name in BARE if name.startswith(f"{kind}/")] for kind in kinds}
+    assert all(len(names) > 10 for names in of.values())
+    pairs = [
+        *zip_longest(of["experiment"], of["defense"]),
+        *zip(of["model"], cycle(of["data"]), strict=False),
+    ]
+    assert {name for pair in pairs for name in pair if name} == set(chain(*of.values()))
 
     def parse_all(self: fit.Cli, parser: ArgumentParser, args: object) -> None:
-        for name in names:
-            files = [*others[name.partition("/")[0]], "--config", name]
+        for pair in pairs:
+            files = [option for name in pair if name for option in ("--config", name)]
             parser.parse_args(checked(["fit", *files, "--data.init_args.folder", "sample"]))
         raise StopIteration
 

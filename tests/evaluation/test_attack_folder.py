@@ -125,7 +125,7 @@ def test_reported_scores_are_those_of_the_files_parsed_again(tmp_path, punctuati
 
 
 def test_packing_changes_nothing(tmp_path):
-    examples = some(30)
+    examples = some(12)
     for name, settings in {
         "one": {"batch_queries": 1, "live": 1},
         "full": {"batch_queries": 4096, "live": 256},

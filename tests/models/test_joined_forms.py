@@ -173,7 +173,10 @@ def test_a_parser_of_pairs_answers_with_the_first_form(kind: str):
     optimizer = torch.optim.Adam(parser.parameters(), 0.02)
     for _ in range(50):
         optimizer.zero_grad()
-        parser.loss(parser(batch), batch).mean().backward()
+        loss = parser.loss(parser(batch), batch).mean()
+        if loss < 0.1:
+            break
+        loss.backward()
         optimizer.step()
     answers = parser.predict([one.sentence for one in (*EXAMPLES, *pairs)])
     right = [answer == gold for answer, gold in zip(answers[:4], FORMS.values(), strict=True)]

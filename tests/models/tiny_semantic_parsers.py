@@ -81,12 +81,16 @@ def make(
 
 
 def train(parser: SemanticParser, examples: list[Example], steps: int, rate: float) -> None:
+    """Until the loss of a form is small, or as many steps."""
     optimizer = torch.optim.Adam(parser.parameters(), rate)
     batch = parser.encode(examples).batch(range(len(examples)), 1.0)
     with torch.enable_grad():
         for _ in range(steps):
             optimizer.zero_grad()
-            parser.loss(parser(batch), batch).mean().backward()
+            loss = parser.loss(parser(batch), batch).mean()
+            if loss < 0.1:
+                break
+            loss.backward()
             optimizer.step()
     parser.zero_grad()
 

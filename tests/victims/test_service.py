@@ -2,12 +2,9 @@
 
 import hashlib
 import json
-import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,6 +15,7 @@ from typing import Any
 import pytest
 
 import robustparse as rp
+from forks import Forked
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.beam import Greedy
@@ -313,38 +311,29 @@ def replaced(example: Example, word: str) -> Example:
     return replace(example, sentence=replace(example.sentence, words=words))
 
 
-SCRIPT = """
-import sys
-import robustparse as rp
-from robustparse.victims import Endpoint
-from test_service import LABELS, greedy, reviews
-url, folder = sys.argv[1:]
-victim = Endpoint(url, "tiny", LABELS, cache=f"{folder}/answers.sqlite", max_concurrent=8)
-rp.attack(victim, reviews(20), greedy(live=3), out=f"{folder}/out")
-"""
+def attacked(url: str, folder: Path) -> None:
+    victim = Endpoint(url, "tiny", LABELS, cache=str(folder / "answers.sqlite"), max_concurrent=8)
+    rp.attack(victim, reviews(20), greedy(live=3), out=folder / "out")
 
 
 @pytest.mark.slow
 def test_a_killed_run_asks_nothing_twice(stub: Stub, tmp_path: Path) -> None:
-    tests = Path(__file__).parent
-    paths = [str(tests), str(tests.parent), *sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    run = [sys.executable, "-c", SCRIPT, stub.url, str(tmp_path)]
     stub.held_after = 70
-    with subprocess.Popen(run, env=environment, cwd=tmp_path) as process:
+    process = Forked(attacked, stub.url, tmp_path)
+    try:
         deadline = time.monotonic() + 120
-        try:
-            while rows(tmp_path / "answers.sqlite") < 70 and time.monotonic() < deadline:
-                assert process.poll() is None
-                time.sleep(0.02)
-        finally:
-            process.send_signal(signal.SIGKILL)
+        while rows(tmp_path / "answers.sqlite") < 70 and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.communicate()
     kept = len(list(read_records(tmp_path / "out" / "examples.jsonl")))
     assert 0 < kept < 20
     held = stub.requests - 70
     assert 0 < held <= 8
     stub.held_after = float("inf")
-    subprocess.run(run, env=environment, cwd=tmp_path, check=True)
+    attacked(stub.url, tmp_path)
     assert set(stub.answered.values()) == {1}
     assert stub.requests - len(stub.answered) <= held  # those that were on their way
     results = list(read_records(tmp_path / "out" / "examples.jsonl"))
@@ -469,19 +458,23 @@ def test_what_a_model_says_to_itself_is_no_answer(stub: Stub) -> None:
     assert endpoint(stub, scores="none").answer([["a"]]) == ["negative"]
 
 
+def interrupted(url: str, settings: dict[str, Any], asked: list[list[str]]) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    Endpoint(url, "tiny", LABELS, **settings).answer(asked)
+
+
 def test_an_interruption_keeps_all_answers_that_have_come(stub: Stub, tmp_path: Path) -> None:
     stub.held_after = 25
     cache, asked = tmp_path / "answers.sqlite", [[f"w{number}"] for number in range(60)]
     settings = {"scores": "probabilities", "cache": str(cache), "max_concurrent": 8}
-    code = "from robustparse.victims import Endpoint\n"
-    code += f"Endpoint({stub.url!r}, 'tiny', {LABELS!r}, **{settings!r}).answer({asked!r})"
     # In a process of its own: a worker of pytest need not run a test in its main thread.
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while stub.requests < 33 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process = Forked(interrupted, stub.url, settings, asked)
     try:
+        deadline = time.monotonic() + 120
+        while stub.requests < 33 and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.interrupt()
         _, error = process.communicate(timeout=60)
     finally:
         process.kill()

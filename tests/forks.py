@@ -5,6 +5,7 @@ Importing takes longer than most of what such a process does in a test.
 
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -36,7 +37,7 @@ _FORKS.set_forkserver_preload(
 def fork_context() -> ForkServerContext:
     """The processes of this context are forks of one that has run a command."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)  # for `warm`
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent / "cli"), prepend=os.pathsep)  # `warm`
         forkserver.ensure_running()
     return _FORKS
 
@@ -68,6 +69,11 @@ class Forked:
     def kill(self) -> None:
         """SIGKILL."""
         self._process.kill()
+
+    def interrupt(self) -> None:
+        """SIGINT, as Ctrl-C sends it."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, signal.SIGINT)
 
     def communicate(self, timeout: float = 600.0) -> tuple[str, str]:
         """Wait for its end, and that of the processes it started; what it printed if not killed."""
