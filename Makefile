@@ -24,7 +24,7 @@ quickstart: $(STAMP)
 
 # Three workers for two cores: some tests wait for processes that they start.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check --no-cache .
@@ -41,7 +41,7 @@ setup: $(STAMP)
 
 # Old versions use what newer ones of their own dependencies have deprecated.
 lowest: .venv-lowest/set-up
-	$(LOWEST_BIN)/python -m pytest -n 3 --dist loadfile -W ignore::DeprecationWarning $(TESTS)
+	$(LOWEST_BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -W ignore::DeprecationWarning $(TESTS)
 
 audit: $(LOWEST)
 	$(UV)/python bench/audit.py constraints.txt $(LOWEST)

@@ -5,6 +5,7 @@ import gc
 import os
 import random
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -49,6 +50,12 @@ torch.set_num_threads(1)
 
 # jsonargparse reads the docstrings of the same classes again for every command.
 docstring_parser.parse_from_object = functools.cache(docstring_parser.parse_from_object)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take long, so that at the end no worker waits for one of them."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_collection_finish() -> None:
