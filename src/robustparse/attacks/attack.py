@@ -7,6 +7,7 @@ from itertools import chain, count, islice
 from typing import Any
 
 from robustparse.attacks.candidates.generator import CandidateGenerator
+from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.component import Component
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
@@ -51,6 +52,9 @@ class Attack:
     Attributes:
         recipe: the name and the settings (``class_path`` and ``init_args``) that made the attack;
             None if it was made in Python.
+
+    Raises:
+        InputError: some candidates follow a change, but the search does not ask for them.
     """
 
     recipe: tuple[str, dict[str, Any]] | None = None
@@ -77,6 +81,18 @@ class Attack:
         self.live = live
         self.batch_words = batch_words
         self.batch_queries = batch_queries
+        if any(generator.follows for generator in self._generators) and not search.follows:
+            raise InputError(
+                f"{type(search).__name__} asks for no candidates that follow a change",
+                key="attack: search",
+                remedy="take GreedyByImportance, or leave out `follows`",
+            )
+
+    @property
+    def _generators(self) -> list[CandidateGenerator]:
+        """The candidate generator, or the members of a union."""
+        candidates = self.candidates
+        return candidates.generators if isinstance(candidates, Union) else [candidates]
 
     @property
     def punctuation(self) -> PunctuationPolicy:
@@ -100,6 +116,10 @@ class Attack:
         components: list[Component] = [self.candidates, *self.constraints]
         warnings = (warning for each in components for warning in each.warnings(examples))
         yield from dict.fromkeys(warnings)
+        goal = usual_goal(examples[0].gold) if self.goal is None and examples else self.goal
+        optional = [generator.name() for generator in self._generators if generator.optional]
+        if optional and goal is not None and goal.per_word:
+            yield f"{', '.join(optional)} proposes nothing, since each word has its own answer"
         yield from feature_warnings(components, examples, victim)
         yield from self.search.warnings()
 

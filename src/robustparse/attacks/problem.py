@@ -60,6 +60,8 @@ class Problem:
         once: whether a changed word may not be changed again (`SentenceConstraint.once`).
         most_edits: maximum number of changed words that the constraints allow.
         phrases: the candidates that are phrases.
+        follows: whether a word that was visited has candidates of its own
+            (`CandidateGenerator.follows`).
     """
 
     example: Example
@@ -75,6 +77,7 @@ class Problem:
     most_edits: int
     once: bool = False
     phrases: tuple[Phrase, ...] = ()
+    follows: bool = False
 
     def __len__(self) -> int:
         return len(self.original)
@@ -148,9 +151,9 @@ class Problem:
         chosen, rows = states > 0, np.zeros(states.shape, dtype=np.int64)
         rows[chosen] = self.rows[(self.ptr[:-1] + states - 1)[chosen]]
         sizes, merging = np.ones(states.shape, dtype=np.int64), np.zeros(states.shape, np.bool_)
-        numbers = -1 - rows[rows < 0]
-        sizes[rows < 0] = np.array([len(phrase.rows) for phrase in self.phrases])[numbers]
-        merging[rows < 0] = np.array([phrase.merged for phrase in self.phrases])[numbers]
+        spelt_out = [self.phrases[number] for number in (-1 - rows[rows < 0]).tolist()]
+        sizes[rows < 0] = [len(phrase.rows) for phrase in spelt_out]
+        merging[rows < 0] = [phrase.merged for phrase in spelt_out]
         clashes = (merging[:, :-1] & chosen[:, 1:]).any(axis=1)
         sizes[:, 1:][merging[:, :-1]] = 0
         spelt: Mask = ~clashes & (sizes.sum(axis=1) > 0)

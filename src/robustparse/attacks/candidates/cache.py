@@ -31,7 +31,7 @@ class CachedCandidates(CandidateGenerator):
         self.path = Path(path).expanduser()
         self.draws, self.is_model = generator.draws, generator.is_model
         self.verbatim, self.features = generator.verbatim, generator.features
-        self.spans = generator.spans
+        self.spans, self.follows = generator.spans, generator.follows
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""

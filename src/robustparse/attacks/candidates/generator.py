@@ -1,4 +1,4 @@
-"""The base class of candidate generators, and the slots that they fill."""
+"""The base class of candidate generators, the slots that they fill, and kinds of candidates."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class Slot:
 
     Args:
         id: the example's id; a generator's random choices follow from (seed, id, position).
-        sentence: the original sentence.
+        sentence: the original sentence; the current one for candidates that follow a change.
         position: the word's index, from 0.
     """
 
@@ -73,6 +73,11 @@ class Merged(str):
         return Merged(str(self).lower())
 
 
+def is_word(candidate: str) -> bool:
+    """Tell whether a candidate is one word in the place of one word."""
+    return not isinstance(candidate, Merged) and len(candidate.split()) == 1
+
+
 class CandidateGenerator(Component, ABC):
     """Proposes words for slots; subclasses must define only `propose`.
 
@@ -84,8 +89,12 @@ class CandidateGenerator(Component, ABC):
         verbatim: whether candidates keep their casing instead of taking that of the original.
         spans: whether a candidate may be several words, separated by blanks, or none, or `Merged`.
             Only texts with one answer for the whole text can be attacked with it.
-        changes: what kind of edit it makes: `words`, `characters`, `insertions`, `merges` or
-            `deletions`; empty for a group of other generators.
+        optional: whether a member of a union with `spans` proposes nothing where words have answers
+            of their own, or where the victim reads other words, instead of refusing the attack.
+        follows: whether it changes a word that the search has just visited once more, as the
+            current sentence has it (BAE-R+I). Only searches that ask for it (`Search.follows`).
+        changes: what kind of edit it makes: `words`, `characters`, `insertions`, `merges`,
+            `splits` or `deletions`; empty for a group of other generators.
     """
 
     CACHES: ClassVar[tuple[str, ...]] = ()
@@ -93,6 +102,8 @@ class CandidateGenerator(Component, ABC):
     draws: bool = True
     verbatim: bool = False
     spans: bool = False
+    optional: ClassVar[bool] = False
+    follows: bool = False
     changes: ClassVar[str] = "words"
 
     @abstractmethod

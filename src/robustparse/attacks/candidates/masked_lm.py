@@ -171,6 +171,8 @@ class MaskedInsertion(MaskedLM):
         device: see `MaskedLM`.
         download: see `MaskedLM`.
         least: see `MaskedLM`.
+        follows: whether words are inserted next to a word that the search has just replaced (BAE-
+            R+I), where the model reads the current sentence; only `GreedyByImportance`.
     """
 
     changes = "insertions"
@@ -189,6 +191,7 @@ class MaskedInsertion(MaskedLM):
         device: str = "auto",
         download: bool = False,
         least: float = 0.0,
+        follows: bool = False,
     ) -> None:
         check_choice("masked language model: side", side, ("before", "after"))
         super().__init__(
@@ -201,7 +204,7 @@ class MaskedInsertion(MaskedLM):
             download=download,
             least=least,
         )
-        self.side = side
+        self.side, self.follows = side, follows
         self.put = "insert_before" if side == "before" else "insert_after"
 
 

@@ -103,6 +103,7 @@ class GeneratorGroup(CandidateGenerator):
         self.draws = any(generator.draws for generator in generators)
         self.is_model = any(generator.is_model for generator in generators)
         self.spans = any(generator.spans for generator in generators)
+        self.follows = all(generator.follows for generator in generators)
         self.features = next((one.features for one in generators if one.features), None)
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:

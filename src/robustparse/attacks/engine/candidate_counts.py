@@ -19,9 +19,10 @@ ALL = "all"
 
 
 CandidateCounts = dict[str, Any]
-"""Counts for one sentence: `slots`, the number of words with candidates, and `sums`, by generator
-and stage. In `sums`, `all` counts a word once; each generator counts the words that it proposed. If
-there are sentence constraints, `judged_by_tag` has the counts of their stages by the word's tag."""
+"""Counts for one sentence: `slots`, the number of words that got candidates, counted again where
+further candidates followed, and `sums`, by generator and stage. In `sums`, `all` counts a word
+once; each generator counts the words that it proposed. If there are sentence constraints,
+`judged_by_tag` has the counts of their stages by the word's tag."""
 
 
 class CandidateCounter:
@@ -95,9 +96,11 @@ class CandidateCounter:
             end = 0
             for slot, candidates in zip(self._asked, words, strict=True):
                 begin, end = end, end + len(candidates)
-                rows = {word: row for row, word in enumerate(candidates)}
                 proposers = self._proposers.setdefault(slot.id, {})
-                proposers[slot.position] = rows, self._sources[begin:end]
+                rows, sources = proposers.get(slot.position, ({}, self._sources[:0]))
+                rows = rows | {word: len(sources) + row for row, word in enumerate(candidates)}
+                sources = np.concatenate([sources, self._sources[begin:end]])
+                proposers[slot.position] = rows, sources
 
     def judged(self, id_: int, edits: Sequence[Edit], passed: Mask) -> None:
         """Count edits of a sentence.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
+from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot, is_word
 from robustparse.attacks.candidates.union import Union, cased, unite
 from robustparse.attacks.component import Component
 from robustparse.attacks.constraints.constraint import Constraint
@@ -20,12 +20,12 @@ from robustparse.attacks.constraints.tagging.tags import never_attacked
 from robustparse.attacks.engine.candidate_counts import CandidateCounter
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.goal import Goal
-from robustparse.attacks.problem import Phrase, Problem
+from robustparse.attacks.problem import Phrase, Problem, State
 from robustparse.attacks.victim import ReadingVictim, Victim
 from robustparse.data.reading import Reading
 from robustparse.errors import InputError, check_all
 from robustparse.metrics import counted_words
-from robustparse.types import Example, Floats, Ids, Indices, Mask
+from robustparse.types import Example, Floats, Ids, Indices, Mask, Sentence
 
 _Masks = list[Mask]
 
@@ -82,6 +82,9 @@ class ProblemBuilder:
         )
         components: list[Component] = [*self._generators, *self._on_words]
         self._spans = any(generator.spans for generator in self._generators)
+        required = [each for each in self._generators if not each.optional] or self._generators
+        self._only_texts = any(generator.spans for generator in required)
+        self._follows = any(generator.follows for generator in self._generators)
         self.free = not any(component.is_model for component in components)
         self.constrained = bool(self._on_sentences)
 
@@ -94,7 +97,7 @@ class ProblemBuilder:
         marks = victim.intern_marks([mark for e in examples for mark in e.sentence.marks])
         golds = self.goal.gold(examples, victim)
         readings = [self._reading(example) for example in examples]
-        if self._spans:
+        if self._only_texts:
             self._check_spans(examples, readings)
         once = any(constraint.once for constraint in self._on_sentences)
         return [
@@ -110,6 +113,7 @@ class ProblemBuilder:
                 gold=gold,
                 counted=counted_words(example.sentence, self.goal.punctuation),
                 once=once,
+                follows=self._follows,
                 most_edits=min(
                     (each.most_edits(len(reading.sentence)) for each in self._on_sentences),
                     default=length,
@@ -137,27 +141,71 @@ class ProblemBuilder:
 
     def extend(self, problems: Sequence[Problem], positions: Sequence[Indices]) -> list[Problem]:
         """Add candidates to each problem at rising positions that have none yet."""
-        slots, asked, follows = [], [], []
-        for problem, new in zip(problems, positions, strict=True):
+        return self._extend(problems, positions, [problem.sentence for problem in problems])
+
+    def follow(
+        self, problems: Sequence[Problem], changed: Sequence[tuple[int, State]]
+    ) -> list[Problem]:
+        """Add candidates that follow a change (`CandidateGenerator.follows`).
+
+        Args:
+            problems: the problems.
+            changed: the position of the word and the current state, for each problem. Earlier
+                candidates of the word keep their numbers.
+        """
+        sentences = [
+            replace(problem.sentence, words=problem.text(state))
+            for problem, (_, state) in zip(problems, changed, strict=True)
+        ]
+        positions = [np.array([position]) for position, _ in changed]
+        return self._extend(problems, positions, sentences, follow=True)
+
+    def _extend(
+        self,
+        problems: Sequence[Problem],
+        positions: Sequence[Indices],
+        sentences: Sequence[Sentence],
+        follow: bool = False,
+    ) -> list[Problem]:
+        """Add candidates at rising positions; the generators see the given sentences."""
+        slots, asked, follows, known = [], [], [], []
+        for problem, sentence, new in zip(problems, sentences, positions, strict=True):
             in_text = problem.reading.positions[new].tolist()
-            slots += [Slot(problem.id, problem.sentence, position) for position in in_text]
+            slots += [Slot(problem.id, sentence, position) for position in in_text]
             asked += [_Asked(problem.reading, position) for position in new.tolist()]
             follows += np.append(problem.eligible[1:], False)[new].tolist()
-        words = self._accepted(slots, asked)
+            known.append(problem.ptr[new + 1] - problem.ptr[new])
+        words = self._accepted(slots, asked, follow)
         if self._spans:
             pairs = zip(words, follows, strict=True)
             words = [each if mergeable else _unmerged(each) for each, mergeable in pairs]
-        rows = _rows(self.victim, list(chain.from_iterable(_read(asked, words))))
+        rows, phrases = self._interned(list(chain.from_iterable(_read(asked, words))))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
-        _check_sizes(slots, added)
+        _check_sizes(slots, added + np.concatenate([added[:0], *known]))
         extended, slot, row = [], 0, 0
         for problem, new in zip(problems, positions, strict=True):
             chunk = slice(slot, slot + len(new))
             end = row + int(added[chunk].sum())
-            made = _extended(problem, new, words[chunk], added[chunk], rows[row:end])
-            extended.append(self._with_phrases(made) if self._spans else made)
+            numbered = _numbered(problem, rows[row:end], phrases)
+            extended.append(_extended(numbered[0], new, words[chunk], added[chunk], numbered[1]))
             slot, row = chunk.stop, end
         return extended
+
+    def _interned(self, candidates: Sequence[str]) -> tuple[Ids, list[Phrase]]:
+        """Return the victim's rows of candidates, -1 - k for the k-th phrase, and the phrases."""
+        if not self._spans:
+            return _rows(self.victim, candidates), []
+        spelt = [candidate.split() for candidate in candidates]
+        of_words = iter(_rows(self.victim, list(chain.from_iterable(spelt))).tolist())
+        rows, phrases = np.zeros(len(candidates), dtype=np.int32), list[Phrase]()
+        for index, (candidate, words) in enumerate(zip(candidates, spelt, strict=True)):
+            numbers = tuple(islice(of_words, len(words)))
+            if is_word(candidate):
+                rows[index] = numbers[0]
+            else:
+                phrases.append(Phrase(numbers, isinstance(candidate, Merged)))
+                rows[index] = -len(phrases)
+        return rows, phrases
 
     def _check_spans(self, examples: Sequence[Example], readings: Sequence[Reading]) -> None:
         """Reject sentences whose words cannot be inserted, merged or left out.
@@ -178,34 +226,19 @@ class ProblemBuilder:
                 remedy="choose a recipe that replaces words by words",
             )
 
-    def _with_phrases(self, problem: Problem) -> Problem:
-        """Replace the rows of candidates that are not one word by numbers of phrases."""
-        rows, phrases = problem.rows.copy(), list(problem.phrases)
-        known = {phrase: -1 - number for number, phrase in enumerate(phrases)}
-        new = [
-            (index, words, isinstance(problem.words[index], Merged))
-            for index in np.flatnonzero(rows >= 0).tolist()
-            if len(words := problem.words[index].split()) != 1
-            or isinstance(problem.words[index], Merged)
-        ]
-        numbers = iter(_rows(self.victim, [word for _, words, _ in new for word in words]).tolist())
-        for index, words, merged in new:
-            phrase = Phrase(tuple(islice(numbers, len(words))), merged)
-            if phrase not in known:
-                phrases.append(phrase)
-                known[phrase] = -len(phrases)
-            rows[index] = known[phrase]
-        return replace(problem, rows=rows, phrases=tuple(phrases))
-
-    def _accepted(self, slots: Sequence[Slot], asked: Sequence[_Asked]) -> list[list[str]]:
+    def _accepted(
+        self, slots: Sequence[Slot], asked: Sequence[_Asked], follow: bool
+    ) -> list[list[str]]:
         """Return each slot's candidates that pass all word constraints, in the generator's order.
 
         If the victim reads several candidates as the same word, the first one that passes is kept.
         """
         proposals = []
         for generator in self._generators:
-            with self._timed(generator):
-                proposed = generator.propose(slots, self.seed)
+            proposed: list[list[str]] = [[] for _ in slots]
+            if generator.follows == follow:
+                with self._timed(generator):
+                    proposed = self._proposed(generator, slots, asked)
             pairs = zip(asked, cased(generator, slots, proposed), strict=True)
             proposals.append([word.reading.candidates(word.position, new) for word, new in pairs])
         words = unite(proposals) if self._united else proposals[0]
@@ -224,6 +257,22 @@ class ProblemBuilder:
             self.candidate_counts.kept(masks)
         self.candidate_counts.accepted(words)
         return words
+
+    def _proposed(
+        self, generator: CandidateGenerator, slots: Sequence[Slot], asked: Sequence[_Asked]
+    ) -> list[list[str]]:
+        """Ask a generator; an optional one gets only slots that can take its candidates."""
+        if not generator.optional:
+            return generator.propose(slots, self.seed)
+        able = [
+            row for row, word in enumerate(asked) if word.reading.plain and not self.goal.per_word
+        ]
+        proposed: list[list[str]] = [[] for _ in slots]
+        for row, words in zip(
+            able, generator.propose([slots[row] for row in able], self.seed), strict=True
+        ):
+            proposed[row] = words
+        return proposed
 
     def admits(self, problems: Sequence[Problem], edits: Sequence[Sequence[Edit]]) -> list[Mask]:
         """Tell which edits of each problem pass all sentence constraints, `(edits,)` each.
@@ -356,20 +405,32 @@ def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
         )
 
 
+def _numbered(problem: Problem, rows: Ids, phrases: Sequence[Phrase]) -> tuple[Problem, Ids]:
+    """Give the phrases among new candidates the problem's next numbers."""
+    new = np.flatnonzero(rows < 0)
+    if not len(new):
+        return problem, rows
+    its = [phrases[number] for number in (-1 - rows[new]).tolist()]
+    rows = rows.copy()
+    rows[new] = -1 - len(problem.phrases) - np.arange(len(new))
+    return replace(problem, phrases=(*problem.phrases, *its)), rows
+
+
 def _extended(
     problem: Problem, positions: Indices, words: Sequence[Sequence[str]], added: Indices, rows: Ids
 ) -> Problem:
-    """Insert candidates at rising positions: `added[i]` words, with their rows, at position i."""
+    """Add candidates at rising positions: `added[i]` words, with their rows, at position i."""
     new = np.zeros(len(problem), dtype=np.int64)
     new[positions] = added
     ptr = problem.ptr.copy()
     ptr[1:] += new.cumsum()
     joined: list[str] = []
     done = 0
-    for begin, new_words in zip(problem.ptr[positions].tolist(), words, strict=True):
-        joined += [*problem.words[done:begin], *new_words]
-        done = begin
-    rows = np.insert(problem.rows, np.repeat(problem.ptr[positions], added), rows)
+    ends = problem.ptr[positions + 1]
+    for end, new_words in zip(ends.tolist(), words, strict=True):
+        joined += [*problem.words[done:end], *new_words]
+        done = end
+    rows = np.insert(problem.rows, np.repeat(ends, added), rows)
     return replace(problem, ptr=ptr, rows=rows, words=(*joined, *problem.words[done:]))
 
 

@@ -112,6 +112,7 @@ class Scheduler:
         # All services but `predict`; each answers the needs of many sentences.
         self._services: dict[Service, Callable[..., Sequence[Any]]] = {
             "propose": builder.extend,
+            "follow": builder.follow,
             "check": builder.admits,
             "compare": builder.similarities,
             "gradient": gradients.answers,

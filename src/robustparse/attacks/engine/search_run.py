@@ -197,8 +197,12 @@ class SearchRun:
         return states[spelt], origins[spelt]
 
     def _propose(self, request: Propose) -> Waiting:
-        """Get candidates for the requested positions that have none yet."""
+        """Get candidates for the requested positions that have none yet, or those that follow."""
         positions = request.positions
+        if request.state is not None:
+            for position in positions.tolist():
+                self.problem = yield Need("follow", (position, request.state))
+            return
         if self._proposed[positions].all():
             return
         if self._builder.free and request.soon is not None:

@@ -29,20 +29,25 @@ from robustparse.errors import check_choice
 
 When = Literal["before", "after"]
 Accept = Literal["current", "original", "any"]
+Winner = Literal["score", "similar", "first"]
+
+_Taken = tuple[State, float, bool]
 
 
 class GreedyByImportance(Search):
     """Takes the best strictly improving candidate of each word, until the goal is reached.
 
     A word is changed at most once, and skipped if it has no candidates. Ties go to the first
-    candidate.
+    candidate. If there are candidates that follow a change (`CandidateGenerator.follows`), each
+    word is then visited once more, in the current sentence, whether it was changed or not; both
+    changes count as one changed word (BAE-R+I; Garg and Ramakrishnan 2020, section 3).
 
     Args:
         ranking: the order in which words are visited.
         winner: which one of a word's successful candidates is taken: the one with the highest
-            `score` (Yoo et al. 2020), or the most `similar` one (Jin et al. 2020, algorithm 1) by
-            the first constraint that measures similarity; without such a constraint, the score
-            decides.
+            `score` (Yoo et al. 2020), the most `similar` one (Jin et al. 2020, algorithm 1) by the
+            first constraint that measures similarity (without such a constraint, the score
+            decides), or the `first` one (Li et al. 2020, algorithm 1). All are charged.
         judged: whether sentence constraints judge candidates `before` the victim scores them, or
             `after`, from the best one downwards until one passes. The outcome is the same unless a
             query budget ends the search. `after` charges more queries but judges fewer sentences,
@@ -57,15 +62,16 @@ class GreedyByImportance(Search):
     """
 
     to_success = True
+    follows = True
 
     def __init__(
         self,
         ranking: Ranking,
-        winner: Literal["score", "similar"] = "score",
+        winner: Winner = "score",
         judged: When = "before",
         accept: Accept = "current",
     ) -> None:
-        check_choice("search: winner", winner, ("score", "similar"))
+        check_choice("search: winner", winner, get_args(Winner))
         check_choice("search: judged", judged, get_args(When))
         check_choice("search: accept", accept, get_args(Accept))
         self.ranking, self.winner = ranking, winner
@@ -81,34 +87,56 @@ class GreedyByImportance(Search):
         for rank, position in enumerate(ranked.positions[:, None]):
             if np.count_nonzero(state) == most:
                 break
-            yield Propose(position, soon=ranked.positions[rank:])
+            problem = (yield Propose(position, soon=ranked.positions[rank:])).problem
             answer = yield Expand(state, position, judged=self.judged == "before")
-            if not self.to_success:
-                # This search ignores success: only the score counts.
-                answer.success = np.zeros_like(answer.success)
-            if self.judged == "after":
-                answer = yield from self._admitted(state, answer, score)
-            if not len(answer.scores):
-                if answer.over:
-                    break
-                continue
-            best = answer.best()
-            reached = answer.success[best]
-            if reached and self.winner == "similar":
-                best = yield from _most_similar(state, answer)
-            if reached or self.accept == "any" or answer.scores[best] > score:
-                state = answer.states[best]
-                if self.accept == "current":
-                    score = float(answer.scores[best])
-            if reached or answer.over:
+            state, score, over = yield from self._taken(state, score, answer)
+            if problem.follows and not over:
+                known = problem.ptr[position + 1] - problem.ptr[position]
+                problem = (yield Propose(position, state=state)).problem
+                end = problem.ptr[position + 1] - problem.ptr[position]
+                states = np.repeat(state[None], int(end[0] - known[0]), axis=0)
+                states[:, position[0]] = np.arange(known[0], end[0]) + 1
+                answer = yield Score(states, base=state if self.judged == "before" else None)
+                state, score, over = yield from self._taken(state, score, answer)
+            if over:
                 break
         return state
+
+    def _taken(self, state: State, score: float, answer: Answer) -> Searching[_Taken]:
+        """Change a word by its best candidate if that helps.
+
+        Args:
+            state: the current state.
+            score: what the score of a candidate must exceed.
+            answer: the scored candidates.
+
+        Returns:
+            The new state, the score to exceed next, and whether the search is over.
+        """
+        if not self.to_success:
+            # This search ignores success: only the score counts.
+            answer.success = np.zeros_like(answer.success)
+        if self.judged == "after":
+            answer = yield from self._admitted(state, answer, score)
+        if not len(answer.scores):
+            return state, score, answer.over
+        best = answer.best()
+        reached = bool(answer.success[best])
+        if reached and self.winner == "similar":
+            best = yield from _most_similar(state, answer)
+        elif reached and self.winner == "first":
+            best = int(answer.success.argmax())
+        if reached or self.accept == "any" or answer.scores[best] > score:
+            state = answer.states[best]
+            if self.accept == "current":
+                score = float(answer.scores[best])
+        return state, score, reached or answer.over
 
     def _admitted(self, state: State, answer: Answer, score: float) -> Searching[Answer]:
         """Check candidates against the constraints, the best ones first, until some pass.
 
         Returns:
-            The best admitted candidate, or all admitted successes if the most similar one is
+            The best admitted candidate, or all admitted successes if another one than the best is
             wanted; empty if none passes.
         """
         better = (answer.scores > score) | (self.accept == "any")
@@ -116,7 +144,7 @@ class GreedyByImportance(Search):
         while len(rows):
             left = answer.rows(rows)
             first = np.array([left.best()])
-            if self.winner == "similar" and left.success.any():
+            if self.winner != "score" and left.success.any():
                 first = np.flatnonzero(left.success)
             passed = (yield Check(state, left.states[first])).origins
             if len(passed):

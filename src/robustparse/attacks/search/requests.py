@@ -135,10 +135,13 @@ class Propose:
         positions: `(positions,)`.
         soon: positions that the search will need later unless it ends before. If no model makes
             the candidates, they are made for these positions, too.
+        state: the current state, `(words,)`, to ask for the further candidates of words that have
+            been visited (`CandidateGenerator.follows`). They come after the earlier candidates.
     """
 
     positions: Indices
     soon: Indices | None = None
+    state: State | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -325,9 +328,11 @@ class Search(ABC):
         needs: what it needs of the victim: `gradients`; `scores`, which say how near a text is to
             the goal, and are 0 or 1 for labels without probabilities; `probabilities`, if its
             choices mean nothing on such scores; or nothing but its answers.
+        follows: whether it asks for the candidates that follow a change (`Propose.state`).
     """
 
     asks: bool = True
+    follows: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("scores",)
 
     def warnings(self) -> Iterator[str]:

@@ -7,9 +7,11 @@ on either side.
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 
+from robustparse.attacks.candidates.generator import is_word
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
 from robustparse.errors import check_least
@@ -24,6 +26,8 @@ Occurrence = tuple[tuple[str, ...], int]
 
 class CurrentTag(SentenceConstraint):
     """NLTK's tagger must give the new word the same part of speech as the original word.
+
+    Inserted, merged and omitted words have no original word, so they are not judged.
 
     The new word is tagged in the *current* sentence, other changes included; the original word is
     tagged in the whole *original* sentence. `TaggerTag` with `reference: tagger` instead ignores
@@ -49,17 +53,25 @@ class CurrentTag(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
+        judged = np.array([is_word(edit.word) for edit in edits], dtype=np.bool_)
+        edits = [*compress(edits, judged.tolist())]
         old = self._originals.of([(e.sentence.words, e.position) for e in edits], self._tags_at)
         new = self._tagger.substituted(
             [self._seen(edit) for edit in edits], [[edit.word] for edit in edits]
         )
         pairs = zip(old, new, strict=True)
-        kept = [interchangeable(tag, new_tag, self.noun_verb) for tag, (new_tag,) in pairs]
-        return np.array(kept, dtype=np.bool_)
+        admitted = ~judged
+        admitted[judged] = [
+            interchangeable(tag, of_new, self.noun_verb) for tag, (of_new,) in pairs
+        ]
+        return admitted
 
     def _seen(self, edit: Edit) -> Occurrence:
         """Return the words that the tagger reads, and the position of the changed word in them."""
         words, at = edit.current, edit.position
+        if len(" ".join(words).split()) != len(words):  # words were inserted, merged or left out
+            before, after = (" ".join(some).split() for some in (words[:at], words[at + 1 :]))
+            words, at = (*before, edit.word, *after), len(before)
         if self.window is None or len(words) <= self.whole:
             return words, at
         begin = max(0, at - self.window)
