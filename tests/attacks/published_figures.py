@@ -49,6 +49,15 @@ GARG_2020: list[tuple[str, Any]] = [
     ("constraints.SentenceSimilarity.short", 0.1),
     ("search.winner", "similar"),
 ]
+# Li et al. 2020; the similarity is that of TextAttack 0.3.11.
+BERT_ATTACK: list[tuple[str, Any]] = [
+    ("constraints.EditBudget.gamma", 0.4),
+    ("constraints.SentenceSimilarity.minimum", 0.2),
+    ("constraints.SentenceSimilarity.measure", "cosine"),
+    ("constraints.SentenceSimilarity.reference", "original"),
+    ("constraints.SentenceSimilarity.window", None),
+    ("search.accept", "current"),
+]
 FIGURES: dict[str, list[tuple[str, Any]]] = {
     # Gao et al. 2018: the combined score with lambda 1, substitutions, an edit distance of 30.
     "deepwordbug": [
@@ -70,8 +79,11 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("constraints.LevenshteinDistance.most", 30),
         ("search.accept", "current"),
     ],
-    # Li et al. 2018: one bug of each kind, five neighbours, a similarity of 0.8.
+    # Li et al. 2018: one bug of each kind, five neighbours, a similarity of 0.8; words of less than
+    # six characters are split.
     "textbugger": [
+        ("candidates.generators.WordSplits.sample", 1),
+        ("candidates.generators.WordSplits.longest", 5),
         ("candidates.generators.CharacterEdits.edits", ["delete", "swap"]),
         ("candidates.generators.CharacterEdits.inner", True),
         ("candidates.generators.CharacterEdits.sample", 1),
@@ -289,7 +301,33 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("budget", 5000),
     ],
     "bae_insert": GARG_2020,
-    "bae_replace_or_insert": GARG_2020,
+    "bae_replace_or_insert": [("constraints.CurrentTag.noun_verb", True), *GARG_2020],
+    "bae_replace_and_insert": [
+        ("candidates.generators.MaskedLM.follows", False),
+        ("candidates.generators.MaskedLM.top_k", 50),
+        ("constraints.CurrentTag.noun_verb", True),
+        *GARG_2020,
+    ],
+    # Li et al. 2020 and their code: K = 48, at most 40 % of the words, TextFooler's stop words.
+    "bert_attack": [
+        ("candidates.generator.top_k", 48),
+        ("candidates.generator.combinations", 48**2),
+        ("candidates.generator.perplexity", "alone"),
+        ("constraints.StopWords.source", "textfooler"),
+        ("constraints.StopWordCandidates.source", "textfooler"),
+        ("constraints.EditBudget.up", False),
+        *BERT_ATTACK,
+        ("search.winner", "first"),
+    ],
+    # TextAttack 0.3.11, BERTAttackLi2020.
+    "bert_attack_textattack": [
+        ("candidates.generator.top_k", 8),
+        ("candidates.generator.combinations", 8),
+        ("candidates.generator.perplexity", "sentence"),
+        ("constraints.EditBudget.up", True),
+        *BERT_ATTACK,
+        ("search.winner", "score"),
+    ],
     # Li et al. 2021, by TextAttack 0.3.11: probabilities of 5e-4 and 5e-3, similarity 0.7.
     "clare": [
         ("candidates.generators.MaskedLM.least", 5e-4),

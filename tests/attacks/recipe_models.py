@@ -174,16 +174,18 @@ def _write_vectors(path: Path) -> None:
 def _small(folder: Path) -> dict[str, dict[str, Any]]:
     """Arguments of the tests by class, over those of the recipe."""
     vectors, short = {"vectors": str(folder / "vectors.txt")}, {"precision": "float64"}
+    stop = {"path": str(folder / "stop.txt"), "source": "nltk"}
     few = {"model": str(folder / "bert"), "top_k": 4, "sample": None, "least": 0.0, **short}
     return {
         "EmbeddingNeighbours": {**vectors, "k": 4, "cache": None},
         "WordVectorCosine": vectors,
         "MaskedLM": {"model": str(folder / "bert"), "top_k": 300, "sample": 150, **short},
         "MaskedInsertion": few,
+        "UnmaskedLM": {"model": str(folder / "bert"), "top_k": 99, "combinations": 40, **short},
         "MaskedMerge": few,
         "CachedCandidates": {"path": str(folder / "cache.sqlite")},
         "Sememes": {"dictionary": str(folder / "sememes.json")},
-        "StopWords": {"path": str(folder / "stop.txt"), "source": "nltk"},
+        **dict.fromkeys(["StopWords", "StopWordCandidates"], stop),
         "SentenceSimilarity": {"window": 9, **short},
         "BERTScore": {"model": str(folder / "bert"), "minimum": 0.95, "layer": 1, **short},
         "LanguageModel": {"model": str(folder / "gpt2"), **short},

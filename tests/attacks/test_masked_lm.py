@@ -23,6 +23,7 @@ from transformers import (
 from robustparse.attacks.candidates import masked_lm
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.masked_lm import MaskedLM
+from robustparse.attacks.candidates.word_pieces import WordPieces
 from robustparse.errors import InputError
 from tiny_language_models import VOCABULARY, WORDS
 
@@ -171,7 +172,7 @@ def test_byte_level_vocabularies_mark_the_start_of_a_word(tmp_path: Path) -> Non
         def convert_tokens_to_string(self, some):
             return some[0].replace("ĠÃ©tÃ©", " été").replace("Ġ", " ")
 
-    pieces = masked_lm._Pieces(Tokenizer(), len(tokens), room=512)
+    pieces = WordPieces(Tokenizer(), len(tokens), room=512)
     assert pieces.whole_words == ["dog", "cat", "", "", "", "été", ""]
 
 

@@ -44,6 +44,8 @@ RECIPES = {
     "bad_characters_reorderings": True,
     "bae": True,
     "beam": False,
+    "bert_attack": False,
+    "bert_attack_textattack": False,
     "checklist": True,
     "deepwordbug": True,
     "deepwordbug_textattack": True,
@@ -82,7 +84,10 @@ Results = dict[int, AttackResult]
 
 
 # Trees cannot lose words: `test_recipes_by_task.py` has the laws of these.
-OF_WHOLE_TEXTS = {"bae_insert", "bae_replace_or_insert", "clare", "input_reduction"}
+OF_WHOLE_TEXTS = {
+    *("bae_insert", "bae_replace_and_insert", "bae_replace_or_insert"),
+    *("clare", "input_reduction"),
+}
 
 
 def recipe(name: str, folder: Path, **settings: Any) -> Attack:

@@ -45,17 +45,32 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords SentenceSimilarity",
         "GreedyByImportance(DeletedWord)",
     ),
-    "bae_replace_or_insert": (
-        "",
-        "Union(MaskedLM MaskedInsertion MaskedInsertion)",
-        "StopWords SentenceSimilarity",
-        "GreedyByImportance(DeletedWord)",
+    **dict.fromkeys(
+        ["bae_replace_and_insert", "bae_replace_or_insert"],
+        (
+            "",
+            "Union(MaskedLM MaskedInsertion MaskedInsertion)",
+            "StopWords CurrentTag SentenceSimilarity",
+            "GreedyByImportance(DeletedWord)",
+        ),
     ),
     "beam": (
         "",
         "EmbeddingNeighbours",
         "StopWords WordVectorCosine TaggerTag",
         "Beam",
+    ),
+    "bert_attack": (
+        "",
+        "CachedCandidates(UnmaskedLM)",
+        "StopWords StopWordCandidates EditBudget SentenceSimilarity",
+        "GreedyByImportance(UnknownWord)",
+    ),
+    "bert_attack_textattack": (
+        "",
+        "CachedCandidates(UnmaskedLM)",
+        "StopWords EditBudget SentenceSimilarity",
+        "GreedyByImportance(UnknownWord)",
     ),
     "checklist": ("", "Union(NamedEntities ContractedForms)", "", "Greedy"),
     "clare": (
@@ -126,7 +141,7 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "textbugger": (
         "",
-        "Union(CharacterEdits Homoglyphs KeyboardNeighbours EmbeddingNeighbours)",
+        "Union(WordSplits CharacterEdits Homoglyphs KeyboardNeighbours EmbeddingNeighbours)",
         "StopWords SentenceSimilarity",
         "GreedyByImportance(DeletedWord)",
     ),

@@ -97,4 +97,4 @@ def test_facts_say_what_the_classes_and_the_comments_say() -> None:
         "probabilities",
         "masked language model",
     )
-    assert FACTS["textbugger"].changes == ("characters", "words")
+    assert FACTS["textbugger"].changes == ("splits", "characters", "words")

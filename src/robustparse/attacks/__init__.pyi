@@ -15,6 +15,7 @@ from .candidates.similar_characters import Homoglyphs, KeyboardNeighbours
 from .candidates.table import TableCandidates
 from .candidates.training_words import TrainingWords
 from .candidates.union import Union
+from .candidates.unmasked_lm import UnmaskedLM
 from .candidates.vocabulary import VocabularyWords
 from .candidates.word_splits import WordSplits
 from .candidates.wordnet import WordNetSynonyms
@@ -46,6 +47,7 @@ from .constraints.words import (
     ProtectedSpans,
     SeenInTraining,
     Slots,
+    StopWordCandidates,
     StopWords,
 )
 from .goals.attachment import AttachmentDrop, TreeGoal
@@ -188,6 +190,7 @@ __all__ = [
     "SentenceSimilarity",
     "Slot",
     "Slots",
+    "StopWordCandidates",
     "StopWords",
     "Substitution",
     "TableCandidates",
@@ -202,6 +205,7 @@ __all__ = [
     "TreeGoal",
     "Union",
     "UnknownWord",
+    "UnmaskedLM",
     "VectorSimilarity",
     "Verdict",
     "Victim",

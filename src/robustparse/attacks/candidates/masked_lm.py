@@ -6,7 +6,6 @@ replaced by one mask, and every candidate is a piece that is a whole word. Only 
 sentence is masked at a time; the released code never undoes a mask and reads the first one.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,18 +13,15 @@ from typing import Literal
 
 import numpy as np
 import torch
-from transformers import PreTrainedTokenizerBase
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
+from robustparse.attacks.candidates.word_pieces import Put, WordPieces
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.files import folder_digest
 from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision, batches
 from robustparse.pretrained.loading import model_folder
 from robustparse.randomness import stream
 from robustparse.types import Floats, Indices
-
-Put = Literal["replace", "insert_before", "insert_after", "merge"]
-"""Where the mask goes: in place of a word, before it, after it, or in place of it and the next."""
 
 
 class MaskedLM(CandidateGenerator):
@@ -131,9 +127,9 @@ class MaskedLM(CandidateGenerator):
         return LoadedModel(self.model, "masked", self.precision, self.device, self.download)
 
     @cached_property
-    def _pieces(self) -> "_Pieces":
+    def _pieces(self) -> WordPieces:
         loaded = self._loaded
-        return _Pieces(loaded.tokenizer, loaded.network.config.vocab_size, loaded.max_pieces)
+        return WordPieces(loaded.tokenizer, loaded.network.config.vocab_size, loaded.max_pieces)
 
     def _top(self, slots: Sequence[Slot]) -> Iterator[tuple[int, Indices, Floats]]:
         """Yield (slot, ids, logits) of each slot's top_k pieces, ids and logits `(top_k,)`."""
@@ -220,64 +216,6 @@ class MaskedMerge(MaskedLM):
     put = "merge"
 
 
-class _Pieces:
-    """Converts words to pieces and back, for WordPiece, byte-level and SentencePiece vocabularies.
-
-    `size` is the size of the vocabulary, `room` the maximum number of pieces with special ones.
-    """
-
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, size: int, room: int) -> None:
-        self._tokenizer = tokenizer
-        tokens = tokenizer.convert_ids_to_tokens(list(range(size)))
-        self._marker = _marker([token for token in tokens if token])
-        special = set(tokenizer.all_special_tokens)
-        self.whole_words = [
-            "" if token is None or token in special else self._whole_word(token) for token in tokens
-        ]
-        first, last = ("cls_token_id", "bos_token_id"), ("sep_token_id", "eos_token_id")
-        self._first, self._last = (
-            [mark for name in names if (mark := getattr(tokenizer, name)) is not None][:1]
-            for names in (first, last)
-        )
-        self._room = room - len(self._first + self._last)
-
-    def masked(self, slots: Sequence[Slot], put: Put = "replace") -> list[tuple[list[int], int]]:
-        """Encode each slot's sentence with a mask: piece ids and the mask's index."""
-        words = list(dict.fromkeys(word for slot in slots for word in slot.sentence.words))
-        space = " " if self._marker == "Ġ" else ""
-        encoded = self._tokenizer([space + word for word in words], add_special_tokens=False)
-        unknown = self._tokenizer.unk_token_id
-        empty = [] if unknown is None else [unknown]
-        # A word of unusual characters may have no piece at all; it becomes the unknown piece.
-        pieces = {word: ids or empty for word, ids in zip(words, encoded["input_ids"], strict=True)}
-        return [self._mask(slot, pieces, put) for slot in slots]
-
-    def _mask(self, slot: Slot, pieces: dict[str, list[int]], put: Put) -> tuple[list[int], int]:
-        words, at = slot.sentence.words, slot.position
-        begin = at + 1 if put == "insert_after" else at
-        end = {"replace": at + 1, "merge": at + 2}.get(put, begin)
-        before = [piece for word in words[:begin] for piece in pieces[word]]
-        after = [piece for word in words[end:] for piece in pieces[word]]
-        # If the sentence is too long for the model, keep the nearest context on both sides.
-        keep = self._room - 1
-        left = min(len(before), max(keep // 2, keep - len(after)))
-        before, after = before[len(before) - left :], after[: keep - left]
-        ids = [*self._first, *before, self._tokenizer.mask_token_id, *after, *self._last]
-        return ids, len(self._first) + len(before)
-
-    def _whole_word(self, token: str) -> str:
-        """Return the word of a piece, or "" if it is only part of a word."""
-        if self._marker == "##":
-            word = "" if token.startswith("##") else token
-        elif token.startswith(self._marker):
-            word = self._tokenizer.convert_tokens_to_string([token]).strip()
-        else:
-            word = ""
-        visible = word.split() == [word] and "\ufffd" not in word
-        readable = any(unicodedata.category(character)[0] in "LN" for character in word)
-        return word if visible and readable else ""
-
-
 def _placed(put: Put, word: str, new: Sequence[str]) -> list[str]:
     """Return the candidates of a word, from the words that the model predicts."""
     if put == "merge":
@@ -287,9 +225,3 @@ def _placed(put: Put, word: str, new: Sequence[str]) -> list[str]:
     if put == "insert_after":
         return [f"{word} {each}" for each in new]
     return list(new)
-
-
-def _marker(tokens: Sequence[str]) -> str:
-    """Return the vocabulary's mark: `##` inside a word, or one of two marks before a word."""
-    counts = {mark: sum(token.startswith(mark) for token in tokens) for mark in ("##", "Ġ", "▁")}
-    return max(counts, key=lambda mark: counts[mark])

@@ -73,6 +73,25 @@ class StopWords(Constraint):
             return self._folded(stopwords.words("english"))
 
 
+class StopWordCandidates(StopWords):
+    """No word may be replaced by a stop word (Li et al. 2020).
+
+    The arguments are those of `StopWords`.
+    """
+
+    def attackable(self, example: Example) -> Mask:
+        """See `Constraint.attackable`."""
+        return np.ones(len(example.sentence), dtype=np.bool_)
+
+    def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
+        """See `Constraint.accept`."""
+        folded = [[*map(str.lower, words)] if self.fold else words for words in candidates]
+        return [
+            np.array([word not in self._words for word in words], dtype=np.bool_)
+            for words in folded
+        ]
+
+
 class Slots(Constraint):
     """Words that are tokens of the gold logical form may not be changed.
 
