@@ -6,6 +6,7 @@ of the text stand in for models. Compared are the text, whether it succeeds, and
 
 import zlib
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,10 @@ from test_recipes import recipe
 from test_textfooler import Steady
 
 from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.attacks.candidates.masked_lm import MaskedInsertion
+from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
 from robustparse.attacks.constraints.words import StopWords
@@ -54,6 +58,10 @@ def close(original: Sequence[str], changed: Sequence[str]) -> bool:
 
 def likeness(changed: Sequence[str]) -> float:
     return float(zlib.crc32(" ".join(changed).encode()) % 1000)
+
+
+def unlike(changed: Sequence[str]) -> float:
+    return -likeness(changed)
 
 
 class Tagged(Constraint):
@@ -106,28 +114,50 @@ def by_probability(text: list[str], victim: Probabilities, gone: list[str]) -> l
     return sorted(put, key=lambda at: float(victim.of(put[at])[y]))
 
 
+Step = Callable[[list[str], list[str], int], list[str]]
+
+
+def from_table(text: list[str], current: list[str], at: int) -> list[str]:
+    return CANDIDATES[text[at]]
+
+
+def beside(words: Sequence[str], at: int, side: str) -> list[str]:
+    """The word with another one before or after it, which depends on the whole text."""
+    code = zlib.crc32(" ".join([side, str(at), *words]).encode())
+    new = [f"n{code % 7}z", f"n{code % 5}y"]
+    return [f"{one} {words[at]}" if side == "before" else f"{words[at]} {one}" for one in new]
+
+
+def both_sides(words: Sequence[str], at: int) -> list[str]:
+    return [*beside(words, at, "before"), *beside(words, at, "after")]
+
+
 def greedy(
     text: list[str],
     victim: Probabilities,
     order: list[int],
     admits: Admits,
     always: bool = False,
-    similar: bool = False,
+    winner: str = "score",
+    steps: Sequence[Step] = (from_table,),
 ) -> tuple[str, bool, int]:
-    """Visit words in order; at each take the best candidate if it helps, or always."""
+    """Visit words in order; at each step take the best candidate if it helps, or always."""
     y, charged = int(victim.of(text).argmax()), 0
 
+    def read(words: list[str]) -> np.ndarray:
+        return victim.of(" ".join(words).split())  # a phrase is several words
+
     def right(words: list[str]) -> float:
-        return float(victim.of(words)[y])
+        return float(read(words)[y])
 
     current = list(text)
-    for at in order:
-        tried = [replaced(current, at, word) for word in CANDIDATES[text[at]]]
+    for at, step in product(order, steps):
+        tried = [replaced(current, at, word) for word in step(text, current, at)]
         tried = [one for one in tried if admits(text, one)]
         charged += len(tried)
-        if flips := [one for one in tried if victim.of(one).argmax() != y]:
-            best = max(flips, key=likeness) if similar else min(flips, key=right)
-            return " ".join(best), True, charged
+        if flips := [one for one in tried if read(one).argmax() != y]:
+            ranked = {"score": sorted(flips, key=right), "similar": sorted(flips, key=unlike)}
+            return " ".join({**ranked, "first": flips}[winner][0]), True, charged
         best = min(tried, key=right, default=current)
         if tried and (always or right(best) < right(current)):
             current = best
@@ -152,13 +182,58 @@ def textbugger(text: list[str], victim: Probabilities) -> Found:
     return asking(greedy(text, victim, order, close, always=True), 1 + len(order))
 
 
-def bae(text: list[str], victim: Probabilities) -> Found:
-    def admits(original: Sequence[str], changed: Sequence[str]) -> bool:
-        new = [word for old, word in zip(original, changed, strict=True) if old != word]
-        return close(original, changed) and not any(word.endswith("s") for word in new)
+def close_and_tagged(original: Sequence[str], changed: Sequence[str]) -> bool:
+    new = [word for old, word in zip(original, changed, strict=True) if old != word]
+    return close(original, changed) and not any(word.endswith("s") for word in new)
 
+
+def bae(
+    text: list[str],
+    victim: Probabilities,
+    steps: Sequence[Step] = (from_table,),
+    admits: Admits = close_and_tagged,
+) -> Found:
     order = by_probability(text, victim, [])
-    return asking(greedy(text, victim, order, admits, similar=True), 1 + len(order))
+    found = greedy(text, victim, order, admits, winner="similar", steps=steps)
+    return asking(found, 1 + len(order))
+
+
+def bae_insert(text: list[str], victim: Probabilities) -> Found:
+    return bae(text, victim, [lambda text, _, at: both_sides(text, at)], close)
+
+
+def bae_replace_or_insert(text: list[str], victim: Probabilities) -> Found:
+    def either(text: list[str], current: list[str], at: int) -> list[str]:
+        return [*from_table(text, current, at), *both_sides(text, at)]
+
+    return bae(text, victim, [either])
+
+
+def bae_replace_and_insert(text: list[str], victim: Probabilities) -> Found:
+    """Replaces a word, then inserts one beside it, as the current text suggests."""
+    return bae(text, victim, [from_table, lambda _, current, at: both_sides(current, at)])
+
+
+def bert_attack(text: list[str], victim: Probabilities) -> Found:
+    """Algorithm 1: the first candidate that succeeds; at most 40 % of the words, rounded down."""
+
+    def admits(original: Sequence[str], changed: Sequence[str]) -> bool:
+        few = sum(map(str.__ne__, original, changed)) <= max(1, 2 * len(original) // 5)
+        return few and close_and_tagged(original, changed)
+
+    order = by_probability(text, victim, ["<unk>"])
+    return asking(greedy(text, victim, order, admits, winner="first"), 1 + len(order))
+
+
+def textattack_bert_attack(text: list[str], victim: Probabilities) -> Found:
+    """The best candidate; at most 40 % of the words, rounded up."""
+
+    def admits(original: Sequence[str], changed: Sequence[str]) -> bool:
+        few = sum(map(str.__ne__, original, changed)) <= -(-2 * len(original) // 5)
+        return few and close(original, changed)
+
+    order = by_probability(text, victim, ["<unk>"])
+    return asking(greedy(text, victim, order, admits), 1 + len(order))
 
 
 def a2t(text: list[str], victim: Probabilities) -> Found:
@@ -166,8 +241,7 @@ def a2t(text: list[str], victim: Probabilities) -> Found:
 
     def admits(original: Sequence[str], changed: Sequence[str]) -> bool:
         new = [word for old, word in zip(original, changed, strict=True) if old != word]
-        few = len(new) <= 4
-        return few and close(original, changed) and not any(word.endswith("s") for word in new)
+        return len(new) <= 4 and close_and_tagged(original, changed)
 
     order = sorted(eligible(text), key=lambda at: -float(np.abs(slope(text[at])).sum()))
     return asking(greedy(text, victim, order, admits), 1)
@@ -266,6 +340,11 @@ TRACES: dict[str, tuple[ByHand, dict[str, dict[str, Any]]]] = {
     "textbugger": (textbugger, {}),
     "pruthi": (pruthi, {}),
     "bae": (bae, {}),
+    "bae_insert": (bae_insert, {}),
+    "bae_replace_and_insert": (bae_replace_and_insert, {}),
+    "bae_replace_or_insert": (bae_replace_or_insert, {}),
+    "bert_attack": (bert_attack, {}),
+    "bert_attack_textattack": (textattack_bert_attack, {}),
     "a2t": (a2t, {}),
     "kuleshov": (kuleshov, {}),
     "morpheus": (morpheus, {}),
@@ -274,7 +353,7 @@ TRACES: dict[str, tuple[ByHand, dict[str, dict[str, Any]]]] = {
 INSTEAD = {
     "StopWords": Stops,
     **dict.fromkeys(("SentenceSimilarity", "PerplexityRise"), Close),
-    **dict.fromkeys(("CurrentTag", "TaggerTag"), Tagged),
+    **dict.fromkeys(("CurrentTag", "TaggerTag", "StopWordCandidates"), Tagged),
     **dict.fromkeys(("WordVectorCosine", "ThoughtVectors"), Everything),
 }
 
@@ -312,7 +391,37 @@ def installed(name: str, settings: dict[str, dict[str, Any]]) -> Attack:
     ]
     for one in [*constraints, attack.search]:
         vars(one).update(settings.get(type(one).__name__, {}))
-    return Attack(Lexicon(CANDIDATES), attack.search, constraints, goal=attack.goal or LabelFlip())
+    return Attack(
+        candidates_of(attack), attack.search, constraints, goal=attack.goal or LabelFlip()
+    )
+
+
+class Beside(CandidateGenerator):
+    """Inserts words beside a word in the place of a masked language model."""
+
+    verbatim = spans = True
+    draws = False
+
+    def __init__(self, side: str, follows: bool) -> None:
+        self.side, self.follows = side, follows
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        return [beside(slot.sentence.words, slot.position, self.side) for slot in slots]
+
+
+def candidates_of(attack: Attack) -> CandidateGenerator:
+    """The table in the place of the recipe's candidates, with insertions if it has any."""
+    inserting = [each for each in generators(attack) if isinstance(each, MaskedInsertion)]
+    if not inserting:
+        return Lexicon(CANDIDATES)
+    replacing = len(inserting) < len(generators(attack))
+    beside_words = [Beside(each.side, each.follows) for each in inserting]
+    return Union([*([Lexicon(CANDIDATES)] if replacing else []), *beside_words])
+
+
+def generators(attack: Attack) -> list[CandidateGenerator]:
+    union = attack.candidates
+    return union.generators if isinstance(union, Union) else [union]
 
 
 @pytest.mark.parametrize("victim", [Probabilities, Steady])
