@@ -1,6 +1,7 @@
 """Every command on pairs of texts: the premise goes everywhere, and is never changed."""
 
 import csv
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import torch
 import yaml
 from command_runs import mistake
+from datasets import load_dataset
 from test_commands_of_texts import attack_in, callback
 from tiny_runs import fit, write_config
 
@@ -190,6 +192,36 @@ def test_raw_pairs_are_answered_as_those_of_a_file(
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw.encode())))
         main(predict)
     assert capsys.readouterr().out == expected
+
+
+def test_pairs_are_also_a_dataset(folder: Path, tmp_path: Path) -> None:
+    data = ["--data", f"{folder}/test.tsv", "--seed", "3"]
+    kinds = ["--keep", "pairs", "--format", "dataset", "--license", "cc0-1.0"]
+    attack = ["--attack", str(folder / "attack.yaml"), "--limit", "30"]
+    runs = {
+        "typos": ["--task", "classification", "--operations", "typos"],
+        "attack": [*attack, "--checkpoint", str(folder / "run/last.ckpt")],
+    }
+    digest = hashlib.sha256((folder / "test.tsv").read_bytes()).hexdigest()
+    for name, options in runs.items():
+        contents = []
+        for again in ("a", "b"):
+            out = tmp_path / again / f"{name}.tsv"
+            out.parent.mkdir(exist_ok=True)
+            main(["augment", *options, *data, *kinds, "--out", str(out)])
+            files = [path for path in out.with_suffix(".dataset").rglob("*") if path.is_file()]
+            contents.append({path.name: path.read_bytes() for path in files})
+        assert contents[0] == contents[1]
+        assert len(contents[0]) == 2
+        rows = load_dataset(str(out.with_suffix(".dataset")), split="test")
+        order = ("context", "perturbed", "original", "answer")
+        assert [[row[key] for key in order] for row in rows] == columns(out)
+        card = contents[0]["README.md"].decode()
+        assert yaml.safe_load(card.split("---")[1])["license"] == "cc0-1.0"
+        assert all(fact in card for fact in (name, digest, "| seed | 3 |"))
+    with pytest.raises(SystemExit):
+        main(["augment", *runs["typos"], *data, *kinds[2:], "--out", str(tmp_path / "c.tsv")])
+    assert not (tmp_path / "c.tsv").exists()
 
 
 @pytest.mark.parametrize(

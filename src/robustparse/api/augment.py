@@ -22,8 +22,16 @@ from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
 from robustparse.errors import InputError
+from robustparse.evaluation.attack_log import attack_card
+from robustparse.evaluation.dataset_folder import Card, write_dataset
 from robustparse.evaluation.perturbed import Copy, idle, perturbed
-from robustparse.evaluation.records import EXAMPLES, Summary, read_adversarial, read_records
+from robustparse.evaluation.records import (
+    EXAMPLES,
+    Summary,
+    read_adversarial,
+    read_records,
+    read_run,
+)
 from robustparse.files import check_no_input, write_text, written
 from robustparse.metrics import percent
 from robustparse.perturbations.perturbation import Perturbation
@@ -37,6 +45,11 @@ Keep = Literal["changed", "all", "pairs"]
 Copies = Iterable[tuple[Example, Sequence[str], bool]]
 """Copies, the words of their originals, and whether they are changed."""
 
+_ABOUT = (
+    "`robustparse augment` changed these sentences; `perturbed` stands next to its `original`. "
+    "`answer` is the gold answer to the original sentence."
+)
+
 TRIES = 5
 """How often operations are drawn for a sentence until its gold answer survives."""
 
@@ -48,6 +61,7 @@ def write_perturbed_copies(
     operations: Sequence[Perturbation],
     similarity: TextSimilarity | None = None,
     keep: Keep = "changed",
+    license: str | None = None,
 ) -> None:
     """Change sentences by operations, one drawn for each sentence; write the copies and a summary.
 
@@ -61,12 +75,14 @@ def write_perturbed_copies(
         operations: the operations to draw from.
         similarity: leaves out copies whose similarity to the original is below its minimum.
         keep: which copies to write.
+        license: the licence of the sentences, to write pairs as a dataset, too (`dataset_beside`).
 
     Raises:
         InputError: the file cannot be used, the name of the output does not fit the data, or
             nothing was changed.
     """
     check_output(out, file.name, task)
+    check_pairs(keep, license)
     examples = new = file.read(task)
     wanted, copies = len(examples), list[Copy]()
     while new:
@@ -89,11 +105,13 @@ def write_perturbed_copies(
         "n_dissimilar": dissimilar,
     }
     _warn(task.files.not_written(examples, file.name))
+    card = None if license is None else _card(file, made, license)
     _write(
         out,
         file,
         keep,
         made,
+        card,
         (
             (by_id.get(example.id, example), example.sentence.words, example.id in by_id)
             for example in examples
@@ -112,7 +130,12 @@ def write_perturbed_copies(
 
 
 def write_adversarial_copies(
-    out: Path, file: DataFile, run: AttackRun, attack: Attack, keep: Keep = "changed"
+    out: Path,
+    file: DataFile,
+    run: AttackRun,
+    attack: Attack,
+    keep: Keep = "changed",
+    license: str | None = None,
 ) -> Summary | None:
     """Attack sentences, in a folder where the attack can resume; write the copies and a summary.
 
@@ -122,6 +145,7 @@ def write_adversarial_copies(
         run: the attack's folder, victim and settings.
         attack: the attack.
         keep: which copies to write.
+        license: see `write_perturbed_copies`.
 
     Returns:
         The summary of the attack; None in a process that another one writes for.
@@ -129,6 +153,7 @@ def write_adversarial_copies(
     Raises:
         InputError: something cannot be used, or nothing was changed.
     """
+    check_pairs(keep, license)
     summary = run.attacked(attack)
     if summary is not None:
         task = named(summary["task"], summary.get("language"))
@@ -139,7 +164,10 @@ def write_adversarial_copies(
             for record, copy in zip(records, copied, strict=True)
             if record["edited"] or keep == "all"
         )
-        _write(out, file, keep, summary, copies)
+        card = None
+        if license is not None:
+            card = attack_card(summary, read_run(run.folder), _ABOUT, license)
+        _write(out, file, keep, summary, card, copies)
     return summary
 
 
@@ -159,6 +187,30 @@ def check_output(out: Path, data: str, task: Task) -> None:
         )
     if data != SAMPLE:
         check_no_input(out, [data], key="--out")
+
+
+def check_pairs(keep: Keep, license: str | None) -> None:
+    """Reject a dataset of anything but pairs.
+
+    Raises:
+        InputError: a licence is given, but other copies are written.
+    """
+    if license is not None and keep != "pairs":
+        problem, remedy = f"a dataset holds pairs, got --keep {keep}", "set --keep pairs"
+        raise InputError(problem, key="--format", remedy=remedy)
+
+
+def _card(file: DataFile, made: Mapping[str, Any], license: str) -> Card:
+    """Return the card of a dataset that operations made."""
+    operations = ", ".join(made["operations"])
+    facts = {
+        "data": f"{Path(file.name).name}, SHA-256 {file.digest() or 'unknown'}",
+        "recipe": operations,
+        "seed": file.seed,
+    }
+    return Card(
+        f"Sentences changed by {operations}", _ABOUT, made["task"], facts, dict(made), license
+    )
 
 
 def _further(
@@ -191,9 +243,19 @@ def _described(similarity: TextSimilarity) -> dict[str, Any]:
     return {**measure, "minimum": similarity.minimum}
 
 
-def _write(out: Path, file: DataFile, keep: Keep, made: Mapping[str, Any], copies: Copies) -> None:
-    """Write the copies, and a summary into a file next to them, see `summary_beside`."""
-    task = named(made["task"])
+def _write(
+    out: Path,
+    file: DataFile,
+    keep: Keep,
+    made: Mapping[str, Any],
+    card: Card | None,
+    copies: Copies,
+) -> None:
+    """Write the copies, and a summary into a file next to them, see `summary_beside`.
+
+    With a card, the pairs are also written as a dataset, see `dataset_beside`.
+    """
+    task, rows = named(made["task"]), list[dict[str, Any]]()
     counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
 
     def counted() -> Iterator[tuple[Example, Sequence[str]]]:
@@ -202,6 +264,8 @@ def _write(out: Path, file: DataFile, keep: Keep, made: Mapping[str, Any], copie
             counts["n_copies"] += 1
             counts["n_copied_words"] += len(copy.sentence)
             counts["n_changed"] += changed
+            if card is not None:
+                rows.append(_row(copy, original))
             yield copy, original
         if not counts["n_copies"]:
             raise InputError(
@@ -220,11 +284,31 @@ def _write(out: Path, file: DataFile, keep: Keep, made: Mapping[str, Any], copie
     report = {**made, **drawn, **counts}
     write_text(summary_beside(out), json.dumps(report, indent=2) + "\n")
     terminal().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
+    if card is not None:
+        for path in write_dataset(dataset_beside(out), rows, card):
+            terminal().print(str(path), soft_wrap=True)
+
+
+def _row(copy: Example, original: Sequence[str]) -> dict[str, Any]:
+    """Return the row of a pair in a dataset."""
+    context = copy.sentence.context
+    return {
+        "id": copy.id,
+        **({"context": " ".join(context)} if context else {}),
+        "original": " ".join(original),
+        "perturbed": " ".join(filter(None, copy.sentence.words)),
+        "answer": str(copy.gold),
+    }
 
 
 def summary_beside(out: Path) -> Path:
     """Return the file of the summary of a file of copies."""
     return out.with_name(f"{out.name}.summary.json")
+
+
+def dataset_beside(out: Path) -> Path:
+    """Return the folder of the dataset of a file of pairs."""
+    return out.with_suffix(".dataset")
 
 
 def _warn(warnings: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.augment import (
@@ -39,6 +40,8 @@ def augment(
     fraction: float | None = None,
     tokens: float | None = None,
     keep: Keep = "changed",
+    format: Literal["dataset"] | None = None,
+    license: str = "unknown",
 ) -> None:
     """Write perturbed (--operations) or adversarial (--attack) copies of training sentences.
 
@@ -69,13 +72,17 @@ def augment(
             fraction of the words.
         keep: write ``changed`` copies only, or ``all``, or ``pairs`` of a changed copy and its
             original for ``evaluate --perturbed``.
+        format: also write the pairs as a ``dataset`` that ``datasets.load_dataset`` reads, into a
+            folder that ends in .dataset.
+        license: the licence of the sentences, for the card of the dataset, such as cc-by-4.0.
     """
+    of_dataset = None if format is None else license
     share, unit = _drawn(fraction, tokens)
     if operations is not None and attack is None and checkpoint is None:
         _refuse({"--tagger": run.tagger}, "applies to attacks only", "leave it out")
         file = data.file(run.seed or 0, share, unit, split="train")
         kind = _task(data.data, task, language)
-        write_perturbed_copies(Path(out), file, kind, operations, similarity, keep)
+        write_perturbed_copies(Path(out), file, kind, operations, similarity, keep, of_dataset)
     elif operations is None and attack is not None and checkpoint is not None:
         only = "applies to operations only"
         _refuse({"--similarity": similarity}, only, "put it into the attack's constraints")
@@ -92,7 +99,7 @@ def augment(
             devices=run.devices,
             check=partial(check_output, Path(out), data.data),
         )
-        summary = write_adversarial_copies(Path(out), file, attack_run, attack, keep)
+        summary = write_adversarial_copies(Path(out), file, attack_run, attack, keep, of_dataset)
         print_summary(attack_run, summary)
     else:
         raise InputError(

@@ -9,12 +9,15 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from robustparse.evaluation.dataset_folder import (
+    Card,
+    as_parquet,
+    remove_dataset,
+    write_dataset,
+)
 from robustparse.evaluation.records import (
     ExampleRecord,
     RunRecord,
@@ -22,7 +25,7 @@ from robustparse.evaluation.records import (
     read_finished,
     read_run,
 )
-from robustparse.files import make_folder, write_bytes
+from robustparse.files import write_bytes
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 
@@ -41,10 +44,9 @@ COLUMNS = (
 
 def remove_logs(folder: Path) -> None:
     """Remove what `write_log` wrote into the folder of an attack that has more sentences now."""
-    for path in (*_tables(folder).values(), folder / "dataset" / "README.md"):
+    for path in _tables(folder).values():
         path.unlink(missing_ok=True)
-    for path in (folder / "dataset" / "data").glob("test-*.parquet"):
-        path.unlink()
+    remove_dataset(folder / "dataset")
 
 
 def _tables(folder: Path) -> dict[Format, Path]:
@@ -74,18 +76,14 @@ def write_log(folder: Path, formats: Sequence[Format], license: str = "unknown")
     if "csv" in formats:
         files[tables["csv"]] = _as_csv(log)
     if "parquet" in formats:
-        files[tables["parquet"]] = _as_parquet(log)
-    if "dataset" in formats:
-        content = _as_parquet([_dataset_row(task, record) for record in records])
-        # `datasets` takes the rows of an earlier folder from its cache if all names are equal.
-        name = f"data/test-{sha256(content).hexdigest()[:16]}.parquet"
-        card = _card(summary, read_run(folder), name, license)
-        files[folder / "dataset" / name] = content
-        files[folder / "dataset" / "README.md"] = card.encode()
+        files[tables["parquet"]] = as_parquet(log)
     for path, content in files.items():
-        make_folder(path.parent)
         write_bytes(path, content)
-    return list(files)
+    if "dataset" not in formats:
+        return list(files)
+    card = attack_card(summary, read_run(folder), _about(summary), license)
+    rows = [_dataset_row(task, record) for record in records]
+    return [*files, *write_dataset(folder / "dataset", rows, card)]
 
 
 def _log_row(task: Task, record: ExampleRecord) -> Iterator[Any]:
@@ -151,47 +149,30 @@ def _as_csv(rows: list[dict[str, Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _as_parquet(rows: list[dict[str, Any]]) -> bytes:
-    import pyarrow  # slow to import, and part of `datasets`
-    from pyarrow import parquet
+def attack_card(summary: Summary, run: RunRecord, about: str, license: str) -> Card:
+    """Return the card of a dataset that an attack made.
 
-    buffer = io.BytesIO()
-    parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
-    return buffer.getvalue()
-
-
-def _card(summary: Summary, run: RunRecord, data: str, license: str) -> str:
-    """Return the dataset's card: its metadata, and how its sentences were made."""
-    data_files = [{"split": "test", "path": data}]
-    metadata = {
-        "license": license,
-        "tags": ["adversarial", summary["task"]],
-        "configs": [{"config_name": "default", "data_files": data_files}],
-    }
+    Args:
+        summary: the attack's summary.
+        run: the attack's settings.
+        about: what the rows are.
+        license: the licence of the sentences.
+    """
     of_data, rate = run["sha256"]["data"], summary["success_rate"]
-    lines = [
-        "---",
-        yaml.safe_dump(metadata, sort_keys=False).rstrip(),
-        "---",
-        f"# Sentences attacked by {summary['attack']}",
-        "",
-        f"`robustparse attack` tried to change these {summary['n_sentences']} sentences so that "
-        "a model answers them wrongly; `success` tells whether it did. `answer` is the gold answer "
-        "to the original sentence.",
-        "",
-        "| | |",
-        "|---|---|",
-        f"| model | {', '.join(run['victims'])} |",
-        f"| data | {Path(run['data']).name}, SHA-256 {of_data or 'unknown'} |",
-        f"| recipe | {summary['attack']} |",
-        f"| seed | {summary.get('seed')} |",
-        f"| success rate | {'none attacked' if rate is None else f'{rate:.1f} %'} |",
-        f"| licence of the sentences | {license} |",
-        "",
-        "Settings of the attack:",
-        "",
-        "```json",
-        json.dumps(run["settings"], indent=2),
-        "```",
-    ]
-    return "\n".join(lines) + "\n"
+    facts = {
+        "model": ", ".join(run["victims"]),
+        "data": f"{Path(run['data']).name}, SHA-256 {of_data or 'unknown'}",
+        "recipe": summary["attack"],
+        "seed": summary.get("seed"),
+        "success rate": "none attacked" if rate is None else f"{rate:.1f} %",
+    }
+    title = f"Sentences attacked by {summary['attack']}"
+    return Card(title, about, summary["task"], facts, run["settings"], license)
+
+
+def _about(summary: Summary) -> str:
+    return (
+        f"`robustparse attack` tried to change these {summary['n_sentences']} sentences so that a "
+        "model answers them wrongly; `success` tells whether it did. `answer` is the gold answer "
+        "to the original sentence."
+    )
