@@ -207,6 +207,13 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
+def _fewer_insertions(members: list[dict[str, Any]], folder: Path) -> None:
+    """Take few candidates of each member of a union, if some of them insert words."""
+    if any("MaskedInsertion" in member["class_path"] for member in members):
+        for member in members:
+            member["init_args"].update(_small(folder)["MaskedInsertion"])
+
+
 def shrunk(spec: Any, folder: Path) -> Any:
     """A recipe's text with the stand-ins in the place of its models and files."""
     if isinstance(spec, list):
@@ -214,6 +221,7 @@ def shrunk(spec: Any, folder: Path) -> Any:
     if not isinstance(spec, dict):
         return spec
     spec = {key: shrunk(value, folder) for key, value in spec.items()}
+    _fewer_insertions(spec.get("generators", []), folder)
     name = str(spec.get("class_path", "")).rpartition(".")[2]
     if name in ("LanguageTool", "LinkGrammar"):
         return {"class_path": "recipe_models.Checker"}

@@ -9,6 +9,7 @@ from nltk.tag.perceptron import PerceptronTagger
 from search_fakes import TableClassifier, trace
 from test_tag_constraints import TEXT, nltk_tagger
 
+from robustparse.attacks.candidates.generator import Merged
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.constraints.tagging.current_tag import CurrentTag
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
@@ -82,6 +83,19 @@ class LastLetter:
             ["RB" if words[at - 1 : at] == ("sor",) else tags[word[-1]] for word in some]
             for (words, at), some in zip(places, candidates, strict=True)
         ]
+
+
+def test_only_words_in_the_place_of_words_are_judged() -> None:
+    """Around a judged word, inserted words count as words and omitted ones as none."""
+    constraint, text = CurrentTag(window=1, whole=0), ("the", "red", "judge", "runs", "fast")
+    current = ("the", "very red", "judge", "", "fast")
+    for word in ("quickly run", "", Merged("quickly")):
+        assert constraint.admits([Edit(Sentence(text), text, 1, word)]).tolist() == [True]
+    judged = [Edit(Sentence(text), current, 2, word) for word in WORDS]
+    changed = [Edit(Sentence(text), ("red", "judge", "fast"), 1, word) for word in WORDS]
+    own = PerceptronTags.load().substituted([(text, 2)], [["judge"]])[0][0]
+    found = [PerceptronTags.load().substituted([(e.changed, 1)], [[e.word]])[0][0] for e in changed]
+    assert constraint.admits(judged).tolist() == [interchangeable(own, tag, False) for tag in found]
 
 
 def test_a_change_is_refused_because_of_another_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Misspelt candidates by another way to make them, and the limits on changed words and letters."""
 
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,17 @@ from test_drawn_candidates import slots
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.characters import CharacterEdits
+from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.similar_characters import Homoglyphs, KeyboardNeighbours
+from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.candidates.word_splits import WordSplits
 from robustparse.attacks.constraints.edits import EditBudget, LevenshteinDistance
 from robustparse.attacks.constraints.sentence_constraint import Edit
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
-from robustparse.types import Sentence
+from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.victims import FunctionVictim
 
 # Neighbours on a keyboard whose rows stand half a key apart, by the distance of the keys' centres.
 ROWS = {"qwertyuiop": 0.0, "asdfghjkl": 0.5, "zxcvbnm": 1.0}
@@ -121,6 +125,8 @@ def test_samples_of_similar_characters_are_drawn_from_all(generator) -> None:
 def test_a_word_is_split_between_any_two_characters() -> None:
     assert proposed(WordSplits(sample=None), "word") == ["w ord", "wo rd", "wor d"]
     assert proposed(WordSplits(), "a") == []
+    assert proposed(WordSplits(sample=None, longest=4), "word") == ["w ord", "wo rd", "wor d"]
+    assert proposed(WordSplits(sample=None, longest=4), "words") == []
     drawn = {proposed_for("word", number) for number in range(60)}
     assert drawn == {"w ord", "wo rd", "wor d"}
     assert WordSplits().fingerprint() != WordSplits(sample=None).fingerprint()
@@ -140,6 +146,25 @@ def test_two_words_in_the_place_of_one_are_read_by_the_victim() -> None:
     assert " ".join(run.words) == "a go od one"
 
 
+def test_words_with_answers_of_their_own_are_not_split() -> None:
+    tree = DependencyTree((0, 1), ("root", "obj"))
+    one = Example(0, Sentence(("good", "dogs")), tree)
+    asked: list[Any] = []
+
+    def answer(texts: list[Any]) -> list[DependencyTree]:
+        asked.extend(texts)
+        return [tree for _ in texts]
+
+    splits = Union([WordSplits(sample=None), Lexicon({"good": ["fine"]})])
+    attack = Attack(splits, Greedy())
+    (result,) = attack.run([one], FunctionVictim(answer))
+    assert (result.charged, {len(text) for text in asked}) == (2, {2})
+    assert len([*attack.warnings([one])]) == 1
+    assert not [*attack.warnings([replace(one, gold="label")])]
+    with pytest.raises(InputError):  # nothing would be left to try
+        list(Attack(WordSplits(), Greedy()).run([one], FunctionVictim(answer)))
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -148,6 +173,7 @@ def test_two_words_in_the_place_of_one_are_read_by_the_victim() -> None:
         lambda: Homoglyphs(glyphs="ascii"),
         lambda: Homoglyphs(sample=0),
         lambda: WordSplits(sample=0),
+        lambda: WordSplits(longest=0),
         lambda: LevenshteinDistance(0),
         lambda: EditBudget(most=0),
         lambda: EditBudget(least=4, most=3),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_misspellings import distance
 from test_recipe_traces import CANDIDATES, STOP, Found, installed, replaced, texts
 
 from robustparse.attacks.goals.non_overlapping import FormToAvoid, NonOverlappingOutput, content
@@ -72,14 +73,6 @@ def tokens(words: Sequence[str]) -> list[str]:
 def form(words: Sequence[str]) -> LogicalForm:
     first, second, third = tokens(words)
     return LogicalForm(f"( {first} ( {second} ( {third} $0 ) ) )", "lambda")
-
-
-def distance(word: str, other: str) -> int:
-    """The Levenshtein distance by its recursion."""
-    if not word or not other:
-        return len(word) + len(other)
-    without = [distance(word[1:], other), distance(word, other[1:])]
-    return min(1 + min(without), (word[0] != other[0]) + distance(word[1:], other[1:]))
 
 
 def seq2sick(text: list[str]) -> Found:

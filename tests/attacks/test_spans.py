@@ -271,6 +271,62 @@ def test_a_union_keeps_a_word_and_its_merged_form() -> None:
     assert [type(word) for word in words] == [str, str, str, str, Merged]
 
 
+def test_the_words_of_a_phrase_are_interned_and_not_the_phrase() -> None:
+    model, asked = victim(), list[str]()
+    intern = model.intern
+
+    def noting(words: Sequence[str]) -> Any:
+        asked.extend(words)
+        return intern(words)
+
+    model.intern = noting  # type: ignore[method-assign]
+    builder = ProblemBuilder(model, Spans(), [], LabelFlip(), 0, Statistics())
+    built = builder.build(examples("a b c d"))
+    (whole,) = builder.extend(built, [np.arange(4)])
+    assert not [word for word in asked if not word or " " in word]
+    # Step by step, each phrase has the same rows, under a number of its own.
+    problem = built[0]
+    for at in (2, 0, 3, 1):
+        (problem,) = builder.extend([problem], [np.array([at])])
+    assert problem.words == whole.words
+    both = [
+        [each.phrases[-1 - row] if row < 0 else row for row in each.rows.tolist()]
+        for each in (problem, whole)
+    ]
+    assert both[0] == both[1]
+    assert len(problem.phrases) == len(whole.phrases) == (problem.rows < 0).sum()
+
+
+class Following(Spans):
+    """The word as the current sentence has it, with the word before it."""
+
+    follows = True
+
+    def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
+        before = [slot.sentence.words[max(0, slot.position - 1)] for slot in slots]
+        return [[f"{new} {slot.word}"] for slot, new in zip(slots, before, strict=True)]
+
+
+def test_candidates_that_follow_come_after_the_others() -> None:
+    union = Union([Lexicon({"a": ["x", "y"], "b": ["z"]}), Following()])
+    builder = ProblemBuilder(victim(), union, [], LabelFlip(), 0, Statistics())
+    (problem,) = builder.extend(builder.build(examples("a b c")), [np.arange(3)])
+    assert problem.words == ("x", "y", "z")
+    state = np.array([2, 1, 0], dtype=np.int16)
+    (first,) = builder.follow([problem], [(1, state)])
+    assert first.words == ("x", "y", "z", "y z")
+    (second,) = builder.follow([first], [(0, state)])
+    assert second.words == ("x", "y", "y y", "z", "y z")
+    assert second.text(np.array([3, 2, 0], np.int16)) == ("y y", "y z", "c")
+
+
+def test_searches_that_do_not_ask_for_them_are_refused() -> None:
+    with pytest.raises(InputError) as error:
+        Attack(Union([Spans(), Following()]), Greedy())
+    assert error.value.key == "attack: search"
+    Attack(Union([Spans(), Following()]), GreedyByImportance(DeletedWord()))
+
+
 def test_trees_are_refused() -> None:
     tree = DependencyTree((0,), ("root",))
     parser = FunctionVictim(lambda texts: [tree for _ in texts])

@@ -27,6 +27,7 @@ from robustparse.attacks.constraints.words import (
     ProtectedSpans,
     SeenInTraining,
     Slots,
+    StopWordCandidates,
     StopWords,
 )
 from robustparse.attacks.goals.attachment import AttachmentDrop
@@ -82,6 +83,21 @@ def test_stop_words_lengths_and_positions(tmp_path) -> None:
     assert allowed(MinimumLength(1)) == " ".join(SENTENCE.sentence.words)
     assert allowed(ProtectedPositions([0, -1, 3, 99, -99])) == "OLD man look up , - in"
     assert allowed(ProtectedPositions([0, -1]), example("a", "NN")) == ""
+
+
+def test_stop_words_as_candidates(tmp_path) -> None:
+    path = tmp_path / "stop.txt"
+    path.write_text("the\nOld\n")
+    words = [["The", "old", "new"], []]
+    slots = [Slot(0, SENTENCE.sentence, at) for at in range(2)]
+    constraint, exact = StopWordCandidates(str(path)), StopWordCandidates(str(path), fold=False)
+    victim = HashVictim()
+    accepted = [
+        [mask.tolist() for mask in each.accept(slots, words, victim)]
+        for each in (constraint, exact)
+    ]
+    assert accepted == [[[False, False, True], []], [[True, True, True], []]]
+    assert constraint.attackable(SENTENCE).all()
 
 
 def test_the_stop_words_of_textfooler_against_those_of_nltk() -> None:
