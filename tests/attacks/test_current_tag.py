@@ -88,13 +88,12 @@ class LastLetter:
 def test_only_words_in_the_place_of_words_are_judged() -> None:
     """Around a judged word, inserted words count as words and omitted ones as none."""
     constraint, text = CurrentTag(window=1, whole=0), ("the", "red", "judge", "runs", "fast")
-    current = ("the", "very red", "judge", "", "fast")
     for word in ("quickly run", "", Merged("quickly")):
         assert constraint.admits([Edit(Sentence(text), text, 1, word)]).tolist() == [True]
+    current, tagger = ("the", "very red", "judge", "", "fast"), nltk_tagger()
     judged = [Edit(Sentence(text), current, 2, word) for word in WORDS]
-    changed = [Edit(Sentence(text), ("red", "judge", "fast"), 1, word) for word in WORDS]
-    own = PerceptronTags.load().substituted([(text, 2)], [["judge"]])[0][0]
-    found = [PerceptronTags.load().substituted([(e.changed, 1)], [[e.word]])[0][0] for e in changed]
+    own = tagger.tag([*text])[2][1]
+    found = [tagger.tag(["red", word, "fast"])[1][1] for word in WORDS]
     assert constraint.admits(judged).tolist() == [interchangeable(own, tag, False) for tag in found]
 
 
