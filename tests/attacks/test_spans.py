@@ -20,6 +20,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedInsertion, MaskedLM, MaskedMerge
 from robustparse.attacks.candidates.omission import Omission
 from robustparse.attacks.candidates.union import Union
+from robustparse.attacks.constraints.edits import LevenshteinDistance
 from robustparse.attacks.constraints.words import ProtectedPositions
 from robustparse.attacks.engine.problem_builder import ProblemBuilder
 from robustparse.attacks.engine.statistics import Statistics
@@ -318,6 +319,22 @@ def test_candidates_that_follow_come_after_the_others() -> None:
     (second,) = builder.follow([first], [(0, state)])
     assert second.words == ("x", "y", "y y", "z", "y z")
     assert second.text(np.array([3, 2, 0], np.int16)) == ("y y", "y z", "c")
+
+
+def test_second_changes_are_judged_before_or_after_they_are_scored() -> None:
+    asked = examples(*TEXTS, "a b b a", "b c a")
+    outcomes = []
+    for judged in ("before", "after"):
+        search = GreedyByImportance(DeletedWord(), judged=judged)
+        union = Union([Lexicon({"a": ["x", "y"], "b": ["z", "v"], "c": ["u"]}), Following()])
+        attack = Attack(union, search, [LevenshteinDistance(3)])
+        outcomes.append({r.id: (r.words, r.success) for r in attack.run(asked, victim())})
+        changed = {word for words, _ in outcomes[-1].values() for word in words}
+        assert any(" " in word for word in changed)
+        for budget in (4, 6, 9):
+            attack.budget = budget
+            assert max(result.charged for result in attack.run(asked, victim())) <= budget
+    assert outcomes[0] == outcomes[1]
 
 
 def test_searches_that_do_not_ask_for_them_are_refused() -> None:

@@ -116,10 +116,11 @@ class Attack:
         components: list[Component] = [self.candidates, *self.constraints]
         warnings = (warning for each in components for warning in each.warnings(examples))
         yield from dict.fromkeys(warnings)
-        goal = usual_goal(examples[0].gold) if self.goal is None and examples else self.goal
         optional = [generator.name() for generator in self._generators if generator.optional]
-        if optional and goal is not None and goal.per_word:
-            yield f"{', '.join(optional)} proposes nothing, since each word has its own answer"
+        if optional and examples:
+            goal = usual_goal(examples[0].gold) if self.goal is None else self.goal
+            if goal.per_word:
+                yield f"{', '.join(optional)} proposes nothing, since each word has its own answer"
         yield from feature_warnings(components, examples, victim)
         yield from self.search.warnings()
 

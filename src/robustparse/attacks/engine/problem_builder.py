@@ -407,7 +407,7 @@ def _check_sizes(slots: Sequence[Slot], added: Indices) -> None:
 
 def _numbered(problem: Problem, rows: Ids, phrases: Sequence[Phrase]) -> tuple[Problem, Ids]:
     """Give the phrases among new candidates the problem's next numbers."""
-    new = np.flatnonzero(rows < 0)
+    new = np.flatnonzero(rows < 0) if phrases else rows[:0]
     if not len(new):
         return problem, rows
     its = [phrases[number] for number in (-1 - rows[new]).tolist()]

@@ -56,8 +56,12 @@ class CurrentTag(SentenceConstraint):
         judged = np.array([is_word(edit.word) for edit in edits], dtype=np.bool_)
         edits = [*compress(edits, judged.tolist())]
         old = self._originals.of([(e.sentence.words, e.position) for e in edits], self._tags_at)
+        # Most edits of a call share their current sentence, so each is looked at once.
+        sentences = {id(edit.current): edit.current for edit in edits}
+        uneven = {key for key, words in sentences.items() if len(_words(words)) != len(words)}
         new = self._tagger.substituted(
-            [self._seen(edit) for edit in edits], [[edit.word] for edit in edits]
+            [self._seen(edit, id(edit.current) in uneven) for edit in edits],
+            [[edit.word] for edit in edits],
         )
         pairs = zip(old, new, strict=True)
         admitted = ~judged
@@ -66,12 +70,15 @@ class CurrentTag(SentenceConstraint):
         ]
         return admitted
 
-    def _seen(self, edit: Edit) -> Occurrence:
-        """Return the words that the tagger reads, and the position of the changed word in them."""
+    def _seen(self, edit: Edit, uneven: bool) -> Occurrence:
+        """Return the words that the tagger reads, and the position of the changed word in them.
+
+        In an `uneven` sentence, words were inserted, merged or left out.
+        """
         words, at = edit.current, edit.position
-        if len(" ".join(words).split()) != len(words):  # words were inserted, merged or left out
-            before, after = (" ".join(some).split() for some in (words[:at], words[at + 1 :]))
-            words, at = (*before, edit.word, *after), len(before)
+        if uneven:
+            before = _words(words[:at])
+            words, at = (*before, edit.word, *_words(words[at + 1 :])), len(before)
         if self.window is None or len(words) <= self.whole:
             return words, at
         begin = max(0, at - self.window)
@@ -85,3 +92,8 @@ class CurrentTag(SentenceConstraint):
     @cached_property
     def _tagger(self) -> PerceptronTags:
         return PerceptronTags.load()
+
+
+def _words(changed: Sequence[str]) -> list[str]:
+    """Return the words of a changed sentence, in which phrases and omitted words have a place."""
+    return " ".join(changed).split()
