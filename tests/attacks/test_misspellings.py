@@ -11,7 +11,6 @@ from test_drawn_candidates import slots
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.characters import CharacterEdits
-from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.similar_characters import Homoglyphs, KeyboardNeighbours
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.candidates.word_splits import WordSplits
@@ -148,17 +147,20 @@ def test_two_words_in_the_place_of_one_are_read_by_the_victim() -> None:
 
 def test_words_with_answers_of_their_own_are_not_split() -> None:
     tree = DependencyTree((0, 1), ("root", "obj"))
-    one = Example(0, Sentence(("good", "dogs")), tree)
+    one = Example(0, Sentence(("good", "10 000")), tree)
     asked: list[Any] = []
 
     def answer(texts: list[Any]) -> list[DependencyTree]:
         asked.extend(texts)
         return [tree for _ in texts]
 
-    splits = Union([WordSplits(sample=None), Lexicon({"good": ["fine"]})])
+    others = CharacterEdits(edits=["substitute"], sample=None, alphabet="x")
+    splits = Union([WordSplits(sample=None), others])
     attack = Attack(splits, Greedy())
     (result,) = attack.run([one], FunctionVictim(answer))
-    assert (result.charged, {len(text) for text in asked}) == (2, {2})
+    assert {len(text) for text in asked} == {2}
+    assert "10 x00" in {word for text in asked for word in text}
+    assert not result.success
     assert len([*attack.warnings([one])]) == 1
     assert not [*attack.warnings([replace(one, gold="label")])]
     with pytest.raises(InputError):  # nothing would be left to try

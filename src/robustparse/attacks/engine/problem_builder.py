@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot, is_word
+from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.attacks.candidates.union import Union, cased, unite
 from robustparse.attacks.component import Component
 from robustparse.attacks.constraints.constraint import Constraint
@@ -81,9 +81,10 @@ class ProblemBuilder:
             self._generators, self._on_words, self._on_sentences
         )
         components: list[Component] = [*self._generators, *self._on_words]
-        self._spans = any(generator.spans for generator in self._generators)
         required = [each for each in self._generators if not each.optional] or self._generators
         self._only_texts = any(generator.spans for generator in required)
+        usable = required if goal.per_word else self._generators
+        self._spans = any(generator.spans for generator in usable)
         self._follows = any(generator.follows for generator in self._generators)
         self.free = not any(component.is_model for component in components)
         self.constrained = bool(self._on_sentences)
@@ -179,7 +180,7 @@ class ProblemBuilder:
         if self._spans:
             pairs = zip(words, follows, strict=True)
             words = [each if mergeable else _unmerged(each) for each, mergeable in pairs]
-        rows, phrases = self._interned(list(chain.from_iterable(_read(asked, words))))
+        rows, phrases = self._interned(asked, _read(asked, words))
         added = np.fromiter(map(len, words), dtype=np.int64, count=len(slots))
         _check_sizes(slots, added + np.concatenate([added[:0], *known]))
         extended, slot, row = [], 0, 0
@@ -191,20 +192,30 @@ class ProblemBuilder:
             slot, row = chunk.stop, end
         return extended
 
-    def _interned(self, candidates: Sequence[str]) -> tuple[Ids, list[Phrase]]:
-        """Return the victim's rows of candidates, -1 - k for the k-th phrase, and the phrases."""
+    def _interned(
+        self, asked: Sequence[_Asked], candidates: Sequence[Sequence[str]]
+    ) -> tuple[Ids, list[Phrase]]:
+        """Return the victim's rows of all candidates, -1 - k for the k-th phrase, and the phrases.
+
+        Only words that the victim reads as they are can become phrases.
+        """
+        every = list(chain.from_iterable(candidates))
         if not self._spans:
-            return _rows(self.victim, candidates), []
-        spelt = [candidate.split() for candidate in candidates]
+            return _rows(self.victim, every), []
+        spelt = [
+            each.split() if word.reading.plain else [each]
+            for word, of_slot in zip(asked, candidates, strict=True)
+            for each in of_slot
+        ]
         of_words = iter(_rows(self.victim, list(chain.from_iterable(spelt))).tolist())
-        rows, phrases = np.zeros(len(candidates), dtype=np.int32), list[Phrase]()
-        for index, (candidate, words) in enumerate(zip(candidates, spelt, strict=True)):
-            numbers = tuple(islice(of_words, len(words)))
-            if is_word(candidate):
-                rows[index] = numbers[0]
-            else:
-                phrases.append(Phrase(numbers, isinstance(candidate, Merged)))
+        rows, phrases = np.zeros(len(every), dtype=np.int32), list[Phrase]()
+        for index, (candidate, words) in enumerate(zip(every, spelt, strict=True)):
+            numbers, merged = tuple(islice(of_words, len(words))), isinstance(candidate, Merged)
+            if merged or len(words) != 1:
+                phrases.append(Phrase(numbers, merged))
                 rows[index] = -len(phrases)
+            else:
+                rows[index] = numbers[0]
         return rows, phrases
 
     def _check_spans(self, examples: Sequence[Example], readings: Sequence[Reading]) -> None:
