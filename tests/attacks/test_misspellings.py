@@ -154,7 +154,7 @@ def test_words_with_answers_of_their_own_are_not_split() -> None:
         asked.extend(texts)
         return [tree for _ in texts]
 
-    others = CharacterEdits(edits=["substitute"], sample=None, alphabet="x")
+    others = CharacterEdits(edits=["substitute"], sample=None, alphabet="xy")
     splits = Union([WordSplits(sample=None), others])
     attack = Attack(splits, Greedy())
     (result,) = attack.run([one], FunctionVictim(answer))
