@@ -31,6 +31,7 @@ import pytest
 import torch
 from jsonargparse import _common, _loaders_dumpers
 
+from forks import fork_context
 from robustparse import trust
 from robustparse.data.conllu import read_treebank
 from robustparse.data.vocab import Vocabulary
@@ -68,6 +69,13 @@ def pytest_collection_finish() -> None:
 def _gradients_stay_enabled() -> Iterator[None]:
     yield
     assert torch.is_grad_enabled()
+
+
+@pytest.fixture
+def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes that share an attack are forks of one that has imported everything."""
+    context = fork_context()
+    monkeypatch.setattr("robustparse.evaluation.attack_processes.get_context", lambda _: context)
 
 
 # Comments with and without a value and twice the same, a range, an empty node, enhanced

@@ -20,7 +20,7 @@ from command_runs import (
     ranks,
 )
 
-from forks import Forked, fork_context
+from forks import Forked
 from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
@@ -91,13 +91,6 @@ def by_one_and_by_two(made: Path, folder: Path, recipe: str) -> list[dict[str, A
         one, other = ((folder / run / name).read_bytes() for run in "12")
         assert one == other, name
     return list(read_records(folder / "2" / "examples.jsonl"))
-
-
-@pytest.fixture
-def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The processes that ``--devices`` starts are forks of one that has imported everything."""
-    context = fork_context()
-    monkeypatch.setattr("robustparse.evaluation.attack_processes.get_context", lambda _: context)
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ import yaml
 from command_runs import RECIPE, checkpoint, mistake, ranks, stop_after, table
 from tiny_runs import fit, write_config
 
-from forks import fork_context
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.fractions import draw_fraction
@@ -127,9 +126,8 @@ def same(out: Path, whole: Path) -> None:
     assert ours == theirs
 
 
-def test_two_processes_write_what_one_writes(made, tmp_path, capsys, monkeypatch):
-    context = fork_context()
-    monkeypatch.setattr("robustparse.evaluation.attack_processes.get_context", lambda _: context)
+@pytest.mark.usefixtures("_forks")
+def test_two_processes_write_what_one_writes(made, tmp_path, capsys):
     options = ["--device", "cpu", "--tokens", 0.7, "--seed", 2, "--keep", "all"]
     main(arguments(made, tmp_path / "whole.conllu", *options))
     capsys.readouterr()

@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         callback("SubstitutionAdversary", attack=online, fraction=0.02),
         callback("RobustnessEvaluation", attack=online, sentences=8),
     ]
-    config = write_config(folder / "config.yaml", every, max_steps=250)
+    config = write_config(folder / "config.yaml", every, max_steps=120)
     content: dict[str, Any] = yaml.safe_load(config.read_text())
     encoder = {
         "class_path": "robustparse.models.WordEmbeddings",

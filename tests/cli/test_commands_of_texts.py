@@ -12,7 +12,6 @@ from command_runs import mistake
 from exact_runs import fault
 from tiny_runs import differences, fit, write_config
 
-from forks import fork_context
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.text_files import read_texts
@@ -165,9 +164,8 @@ def test_the_report_shows_both_texts_and_the_table_for_wandb_has_accuracies(made
 
 
 @pytest.mark.slow
-def test_two_processes_write_the_files_of_one(made, tmp_path, monkeypatch):
-    context = fork_context()
-    monkeypatch.setattr("robustparse.evaluation.attack_processes.get_context", lambda _: context)
+@pytest.mark.usefixtures("_forks")
+def test_two_processes_write_the_files_of_one(made, tmp_path):
     main(command("attack", made, "--out", tmp_path / "out", "--devices", "2"))
     for name in ("examples.jsonl", "adversarial.tsv", "run.json"):
         assert (tmp_path / "out" / name).read_bytes() == (made / "whole" / name).read_bytes(), name

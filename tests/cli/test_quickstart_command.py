@@ -36,7 +36,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     short = {
         name: one._replace(**attacks)
         if isinstance(one, AttackStory)
-        else one._replace(epochs=12, rate=0.005)
+        else one._replace(epochs=6, rate=0.01)
         for name, one in quickstart.STORIES.items()
     }
     monkeypatch.setattr(quickstart, "STORIES", short)
@@ -89,7 +89,7 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
 
 @pytest.mark.slow
 def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monkeypatch, capsys):
-    story = quickstart.STORIES["dependency"]._replace(epochs=(2, 5, 5))
+    story = quickstart.STORIES["dependency"]._replace(epochs=(1, 2, 2))
     monkeypatch.setattr(quickstart, "STORIES", {"dependency": story})
     found = []
     for defense in ("substitution", "none"):

@@ -245,6 +245,7 @@ def test_processes_write_all_lines_and_no_more_are_started_than_there_are_senten
     assert drain(records_of_processes(*arguments, 8, []), found.append) == Speed()
 
 
+@pytest.mark.usefixtures("_forks")
 def test_a_killed_process_ends_the_run_and_what_was_finished_is_kept(tmp_path):
     def lines(examples: Sequence[Example]) -> Records:
         while True:  # rank 0 sees it between two sentences
@@ -259,6 +260,7 @@ def test_a_killed_process_ends_the_run_and_what_was_finished_is_kept(tmp_path):
     assert [stored.record["id"] for stored in all_records(tmp_path)] == [mine]
 
 
+@pytest.mark.usefixtures("_forks")
 def test_the_processes_end_with_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS_TO_END", 0.0)  # as where they take too long to end
     arguments = (process_workers.lines, tmp_path, process_workers.never_ending, 2, EXAMPLES)
