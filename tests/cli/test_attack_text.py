@@ -112,3 +112,22 @@ def test_options_that_exclude_each_other(
     options: list[str], key: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert key in mistake(capsys, "attack", *RECIPE, "--victim", "hf:model", *options)
+
+
+def test_the_help_of_attack_has_the_options_of_typed_sentences(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["attack", "--help"])
+    usage, _, options = capsys.readouterr().out.partition("options:")
+    for option in ("--text", "--context", "--interactive"):
+        assert option in usage
+        assert option in options
+
+
+def test_typed_sentences_are_refused_in_a_file_of_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "options.yaml").write_text("text: a good film\n")
+    options = ["--config", str(tmp_path / "options.yaml"), "--data", "sample", "--out", "folder"]
+    assert "--text" in mistake(capsys, "attack", *RECIPE, "--victim", "hf:model", *options)

@@ -45,4 +45,6 @@ def test_perturbed_words_are_told_below_the_table() -> None:
 def test_skipped_sentences_are_told_where_there_are_some() -> None:
     assert "skipped" not in printed(old=summary(), new=summary(n_skipped=0))
     text = printed(old=summary(), new=summary(n_skipped=3))
-    assert "skipped, because they reach the goal unchanged: new 3" in " ".join(text.split())
+    assert "skipped (already wrong before the attack, or at its goal): new 3" in " ".join(
+        text.split()
+    )

@@ -125,6 +125,7 @@ def test_a_label_by_itself_is_flipped_too(certain: bool) -> None:
         ("dependency", [DependencyTree((0, 1, 1), "abc")], "'abc'", "strings"),
         (NAME, [CHAIN], "got DependencyTree", "a label, or (label"),
         (NAME, ["bad"], "label 'bad'", "neg, pos"),
+        (NAME, [1], "number 1", "'neg', 'pos'"),
         (NAME, [("neg", [0.5])], "[0.5]", "2 numbers from 0 to 1"),
         (NAME, [("neg", [float("nan"), 0.5])], "nan", "2 numbers from 0 to 1"),
         (NAME, [("neg", [-0.5, 0.5])], "-0.5", "2 numbers from 0 to 1"),

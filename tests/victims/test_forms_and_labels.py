@@ -135,6 +135,35 @@ def test_other_searches_run_as_on_any_function(search: Search) -> None:
     assert found == expected
 
 
+def test_the_refusal_names_recipes_that_do_without() -> None:
+    with pytest.raises(InputError) as error:
+        rp.attack(label_only(scores="none"), [EXAMPLE], Attack(Lexicon(TABLE), PWWS()))
+    named = str(error.value.remedy).partition(": ")[2].split(", ")
+    assert named[0] == "maheshwary"
+    assert {"deepwordbug", "textfooler"} <= set(named)
+    assert not {"pwws", "genetic", "hotflip", "wang2021"} & set(named)
+
+
+@pytest.mark.parametrize(
+    ("answer", "settings", "warned"),
+    [
+        ("pos", {}, 1),
+        (("pos", [0.0, 1.0]), {}, 1),
+        (("pos", [0.1, 0.9]), {}, 0),
+        ("pos", {"scores": "none"}, 0),
+    ],
+)
+def test_undeclared_answers_without_probabilities_are_pointed_out_once(
+    answer: Any, settings: dict[str, Any], warned: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    victim = FunctionVictim(
+        lambda texts: [answer] * len(texts), "classification", labels=["neg", "pos"], **settings
+    )
+    for _ in range(3):
+        rp.evaluate(victim, [Example(number, Sentence(("a",)), "pos") for number in range(10)])
+    assert len([each for each in caplog.messages if "scores='none'" in each]) == warned
+
+
 def test_two_words_are_found_by_labels_only() -> None:
     attack = Attack(Lexicon({"good": ["gold"], "dog": ["cat"]}), Beam(width=4))
     (result,) = attack.run([EXAMPLE], label_only(scores="none"))

@@ -29,13 +29,14 @@ from robustparse.evaluation.attack_processes import (
     attacked_records,
     records_of_processes,
 )
+from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.evaluation.records import RunRecord, Summary
 from robustparse.options.arguments import checked
 from robustparse.options.recipe import Recipe
 from robustparse.options.recipe_digests import recipe_digests
+from robustparse.options.recipe_facts import recipes_without
 from robustparse.tasks.task import Task
 from robustparse.types import Example
-from robustparse.victims.service import Service
 
 # Keys of run.json, in their order.
 _SETTINGS = (
@@ -93,10 +94,11 @@ class AttackRun:
     def loaded(self, attack: Attack, rank: int, count: int) -> tuple[Source, Data]:
         """Return the source of records in one of this machine's processes, and all sentences."""
         victim = self.victim.open(process_device(self.device, rank, count))
-        if isinstance(victim, Service) and count > 1:
-            found = f"{count} processes for a service, whose limits hold for one"
+        if victim.one_process and count > 1:
+            found = f"{count} processes for a victim whose limits hold for one"
             remedy = "leave it out; --victim.max_concurrent says how many requests are sent at once"
             raise InputError(found, key="--devices", remedy=remedy)
+        check_scores(attack, victim)
         if self.check is not None:
             self.check(victim.task)
         examples = self.data.examples(victim, attack.punctuation)
@@ -161,6 +163,21 @@ class AttackRun:
             return ranks.lead(source, lambda lines: self._collected(attack, lines, data))
         ranks.follow(source, data.examples)
         return None
+
+
+def check_scores(attack: Attack, victim: AnsweringVictim) -> None:
+    """Reject an attack that needs probabilities if the victim answers without.
+
+    Raises:
+        InputError: names the recipes that do without.
+    """
+    try:
+        attack.check_scores(victim)
+    except InputError as error:
+        able = recipes_without(("probabilities", "gradients"), victim.task.name)
+        error.key = "--attack"
+        error.remedy = f"choose a recipe that does without: {', '.join(able)}"
+        raise
 
 
 def process_device(device: str, rank: int, count: int) -> str:

@@ -275,7 +275,9 @@ class GivenExamples:
                 )
             if not isinstance(example.gold, expected):
                 problem = f"its gold answer is {example.gold!r:.40}"
-                raise InputError(problem, key=key, expected=f"a {expected.__name__}")
+                is_number = expected is str and isinstance(example.gold, int)
+                remedy = f"write it as a string: {str(example.gold)!r}" if is_number else None
+                raise InputError(problem, key=key, expected=f"a {expected.__name__}", remedy=remedy)
         victim.check(examples)
         return examples
 

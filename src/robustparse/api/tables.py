@@ -43,7 +43,7 @@ def summary_table(
     notes = []
     if any(skipped.values()):
         counts = ", ".join(f"{name} {count}" for name, count in skipped.items() if count)
-        notes.append(f"skipped, because they reach the goal unchanged: {counts}")
+        notes.append(f"skipped (already wrong before the attack, or at its goal): {counts}")
     rates = {name: summary.get("perturbed_words") for name, summary in summaries.items()}
     if perturbed and any(rate is not None for rate in rates.values()):
         shares = ", ".join(f"{name} {shown(rate)}" for name, rate in rates.items())

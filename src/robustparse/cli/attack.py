@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.inputs import system_name
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
-from robustparse.cli.options import AttackOptions, DataOptions, VictimOptions
+from robustparse.cli.options import AttackOptions, DataOptions, TypedOptions, VictimOptions
 from robustparse.evaluation.attack_log import Format, write_log
 from robustparse.evaluation.records import Summary
 from robustparse.options.recipe import Recipe
@@ -18,11 +17,12 @@ def attack(
     data: DataOptions,
     victim: VictimOptions,
     run: AttackOptions,
+    typed: TypedOptions,
     fraction: float = 1.0,
     format: Format | list[Format] | None = None,
     license: str = "unknown",
 ) -> None:
-    """Attack a model on a data file, or typed sentences: see ``attack --interactive --help``.
+    """Attack a model on a data file, or on typed sentences (``--text`` or ``--interactive``).
 
     Args:
         attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
@@ -31,11 +31,13 @@ def attack(
         data: the sentences.
         victim: the model to attack.
         run: how the attack runs.
+        typed: sentences that are typed, which the command line alone can give.
         fraction: attack only this fraction of the sentences, drawn at random with the seed.
         format: also write the sentences as ``csv`` or ``parquet`` with the columns of TextAttack's
             log, or as a ``dataset`` that ``datasets.load_dataset`` reads; or several of these.
         license: the licence of the sentences, for the card of the dataset, such as cc-by-4.0.
     """
+    typed.check_absent()
     seed = attack.seed if run.seed is None else run.seed
     attack_run = AttackRun(
         folder=Path(out),
@@ -54,6 +56,9 @@ def attack(
 
 
 def print_summary(run: AttackRun, summary: Summary | None) -> None:
-    """Print the scores; nothing in a process that another one writes for."""
+    """Print the scores under the folder's name, as `report` does.
+
+    Nothing is printed in a process that another one writes for.
+    """
     if summary is not None:
-        terminal().print(summary_table({system_name(run.victim.names): summary}))
+        terminal().print(summary_table({run.folder.resolve().name: summary}))

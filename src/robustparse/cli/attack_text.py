@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from rich.text import Text
 
+from robustparse.api.attack_run import check_scores
 from robustparse.api.results import NOTHING
 from robustparse.api.tables import terminal
 from robustparse.api.taggers import Tagger, tagger_named, with_tags
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.results import AttackResult
-from robustparse.cli.options import VictimOptions
+from robustparse.cli.options import TypedOptions, VictimOptions
 from robustparse.data.plain_texts import examples_of
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
@@ -25,9 +26,7 @@ _GLUED = re.compile(r"\w[.,;:!?]+$")  # punctuation at the end of a word
 def attack_text(
     attack: Attack,
     victim: VictimOptions,
-    text: str | None = None,
-    context: str | None = None,
-    interactive: bool = False,
+    typed: TypedOptions,
     tagger: str | None = None,
     seed: int | None = None,
 ) -> None:
@@ -38,13 +37,11 @@ def attack_text(
     Args:
         attack: a recipe: the name of an installed one, such as ``pwws``, or the path of a file.
         victim: the model to attack.
-        text: the sentence; blanks separate its words.
-        context: for a classifier of pairs, the premise, which stays unchanged.
-        interactive: attack the lines of standard input, one after another, until it ends; with a
-            classifier of pairs, a line is a premise, a tab and a hypothesis.
+        typed: the sentences.
         tagger: see ``attack``.
         seed: seed of all random choices; by default the recipe's seed.
     """
+    text, context, interactive = typed.text, typed.context, typed.interactive
     if (text is None) != interactive:
         found = "both are given" if interactive else "neither is given"
         raise InputError(found, key="--text, --interactive", expected="exactly one of them")
@@ -53,6 +50,7 @@ def attack_text(
         raise InputError("applies to --text only", key="--context", remedy=remedy)
     attack.seed = attack.seed if seed is None else seed
     opened = victim.source().open(victim.device)
+    check_scores(attack, opened)
     tags = None if tagger is None else tagger_named(tagger)
     if text is not None:
         _show(attack, opened, tags, Sentence(tuple(text.split()), context=_words(context)))

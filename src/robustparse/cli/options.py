@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
@@ -106,6 +106,30 @@ class DataOptions(TextOptions):
             split=split,
             tagger=tagger,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypedOptions:
+    """Sentences that the user types, instead of --data and --out."""
+
+    text: str | None = None
+    """attack this sentence; blanks separate its words."""
+    context: str | None = None
+    """with --text, the premise for a classifier of pairs, which stays unchanged."""
+    interactive: bool = False
+    """attack the lines of standard input, one after another, until it ends; for a classifier of
+    pairs, a line is a premise, a tab and a hypothesis."""
+
+    def check_absent(self) -> None:
+        """Reject these options in a configuration file.
+
+        Raises:
+            InputError: one of them is set.
+        """
+        for field in fields(self):
+            if getattr(self, field.name) != field.default:
+                found, remedy = "is set in a configuration file", "give it on the command line"
+                raise InputError(found, key=f"--{field.name}", remedy=remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,10 @@ class AnsweringVictim(Victim, Protocol):
     def pairs(self) -> bool:
         """Whether it reads the context of a text too."""
 
+    @property
+    def one_process(self) -> bool:
+        """Whether only one process may ask it."""
+
     def check(self, examples: Sequence[Example]) -> None:
         """Reject sentences that it cannot read.
 

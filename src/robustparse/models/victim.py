@@ -50,6 +50,7 @@ class ModelVictim:
     """
 
     unknown = UNKNOWN
+    one_process = False
 
     def __init__(self, models: Sequence[Model], precision: Precision = "32-true") -> None:
         check_choice("precision", precision, get_args(Precision))

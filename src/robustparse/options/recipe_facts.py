@@ -5,7 +5,7 @@ the classes that the file names.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.wrong_form import WrongForm
-from robustparse.options.installed import comment_of
+from robustparse.options.installed import CONFIGS, comment_of, names_in
 from robustparse.options.yaml_files import read_yaml
 
 _PAPER = re.compile(r"[A-Z][\w-]+(?: et al\.| and [A-Z][\w-]+)? \d{4}")
@@ -55,6 +55,20 @@ class RecipeFacts:
         tasks = "any task" if self.tasks == TASKS else ", ".join(self.tasks)
         needs = f"needs {', '.join(self.needs)}" if self.needs else "needs nothing"
         return "; ".join([self.paper, f"edits {', '.join(self.changes)}", tasks, needs])
+
+
+def recipes_without(needs: Collection[str], task: str) -> list[str]:
+    """Return the installed recipes for a task that need none of these from the victim.
+
+    Recipes that do not even need scores, because they are made for labels only, come first.
+    """
+    facts = {name: RecipeFacts.read(path) for name, path in names_in(CONFIGS / "attack").items()}
+    able = [
+        name
+        for name, each in facts.items()
+        if task in each.tasks and not set(needs) & set(each.needs)
+    ]
+    return sorted(able, key=lambda name: "scores" in facts[name].needs)
 
 
 def _classes(settings: Any) -> Iterator[type]:

@@ -5,6 +5,7 @@ The first text of a pair, as in entailment, is the context (`Sentence.context`).
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ from robustparse.tasks.text import TableFiles, TextScores, template
 from robustparse.types import Example, Label
 
 _USUAL = 10  # with so many texts for each label, a label without texts is not a coincidence
+_NAME_THEM = (
+    "; the file has numbers where the classifier has names: write names into the file, or give a "
+    '--victim its labels as numbers, in the order of its outputs: --victim.labels \'["0", "1"]\''
+)
 
 
 class ClassificationFiles(TableFiles):
@@ -59,10 +64,13 @@ class ClassificationFiles(TableFiles):
         unknown = [example for example in examples if example.gold not in known]
         if unknown:
             first = unknown[0]
+            numbers = all(example.gold.isdecimal() for example in examples)
+            names = shorten(", ".join(map(repr, known)), 80, placeholder=" …")
             yield (
                 f"{path}:{first.line}: label {first.gold!r}, which the classifier does not "
-                f"know: texts with this or other such labels, {len(unknown)} in all, "
-                f"{'are not learnt' if training else 'count as wrong'}"
+                f"know (its labels are {names}): texts with this or other such labels, "
+                f"{len(unknown)} in all, {'are not learnt' if training else 'count as wrong'}"
+                + (_NAME_THEM if numbers and not training else "")
             )
         unused = [label for label in known if label not in {example.gold for example in examples}]
         if unused and len(examples) >= _USUAL * len(known):

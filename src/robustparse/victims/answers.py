@@ -18,6 +18,17 @@ TOLERANCE = 0.01
 """How far the sum of probabilities may be from 1: services round them to two or three digits."""
 
 
+def has_probabilities(answer: Any) -> bool:
+    """Tell whether the answer of a classifier or semantic parser comes with probabilities between
+    0 and 1.
+    """
+    if isinstance(answer, Label):
+        shares = [*answer.probabilities.values()]
+    else:
+        shares = np.ravel(answer[1]).tolist() if _is_pair(answer) else []
+    return any(0 < share < 1 for share in shares)
+
+
 class AnswerCode(Protocol):
     """Converts answers of one task to arrays (`types.Predictions`) and back."""
 
@@ -116,6 +127,9 @@ class LabelCode:
         label, probabilities = answer if _is_pair(answer) else (answer, None)
         if isinstance(answer, Label) and answer.probabilities:
             probabilities = [answer.probabilities.get(each, math.nan) for each in self.labels]
+        if isinstance(label, int | np.integer):
+            expected = f"a label as a string: {', '.join(map(repr, self.labels))}"
+            raise InputError(f"got the number {label}", expected=expected)
         if not isinstance(label, str):
             raise InputError(f"got {_shown(answer)}", expected="a label, or (label, probabilities)")
         if label not in self._ids:

@@ -4,6 +4,7 @@ Searches and goals that need no probabilities work unchanged: goals against tree
 label or form without a probability counts as certain.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
@@ -22,13 +23,18 @@ from robustparse.tasks.registry import named
 from robustparse.tasks.semantic import semantic_task
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Ids, Predictions
-from robustparse.victims.answers import answer_code
+from robustparse.victims.answers import answer_code, has_probabilities
+
+log = logging.getLogger(__name__)
 
 Texts = list[list[str]]
 """Texts that a victim answers: lists of words."""
 
 Pairs = list[tuple[list[str], list[str]]]
 """Premise and hypothesis of each pair that a victim answers."""
+
+_LABELS_ONLY = 8
+"""So many answers without probabilities show that a victim has none to give."""
 
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
 
@@ -58,6 +64,7 @@ class BlackBox(ABC):
             make it again; None if it was made in Python.
         device: the device that a command's ``--device`` names, for victims that compute here.
         answers_unreadable: whether a classifier may answer `answers.UNREADABLE`.
+        one_process: whether only one process may ask it, because its limits hold for one.
         PACKING: arguments that affect speed or cost but not answers; they may change when a run is
             resumed.
     """
@@ -65,6 +72,7 @@ class BlackBox(ABC):
     made_from: dict[str, Any] | None = None
     device = "auto"
     answers_unreadable: ClassVar[bool] = False
+    one_process: ClassVar[bool] = False
     PACKING: ClassVar[tuple[str, ...]] = ("batch_texts",)
     unknown = 1  # row 0 is padding
     batch_words = 100_000  # words of a forward pass, which is divided into calls
@@ -99,6 +107,9 @@ class BlackBox(ABC):
         self._contexts: dict[str, int] = {}
         self._words = ["", ""]  # of padding, and the unknown word
         self._rows: dict[str, int] = {}
+        # Answers so far without probabilities; None once the question is settled.
+        scored = scores == "probabilities" and self.task.name != "dependency"
+        self._bare: int | None = 0 if scored else None
 
     @abstractmethod
     def answer(self, texts: list[Any]) -> Sequence[Any]:
@@ -242,7 +253,29 @@ class BlackBox(ABC):
         if len(rows) != len(asked):
             found = f"{self.name} returned {len(rows)} answers for {len(asked)} texts"
             raise InputError(found, key="victim", expected="one answer per text", remedy=_REMEDY)
-        return [self._encoded(answer, text) for answer, text in zip(rows, texts, strict=True)]
+        encoded = [self._encoded(answer, text) for answer, text in zip(rows, texts, strict=True)]
+        self._look_for_probabilities(rows)
+        return encoded
+
+    def _look_for_probabilities(self, answers: Sequence[Any]) -> None:
+        """Warn once if the first answers come without probabilities and `scores` does not say so.
+
+        Probabilities of exactly 0 and 1 count as missing.
+        """
+        if self._bare is None:
+            return
+        if any(map(has_probabilities, answers)):
+            self._bare = None
+            return
+        self._bare += len(answers)
+        if self._bare >= _LABELS_ONLY:
+            self._bare = None
+            log.warning(
+                "robustparse: the answers of %s have no probabilities between 0 and 1, so that "
+                "attacks see a difference only where the label or form changes; if it has none to "
+                "give, declare it with scores='none' (on the command line, --victim.scores none)",
+                self.name,
+            )
 
     def _encoded(self, answer: Any, text: Sequence[str]) -> Any:
         try:

@@ -79,6 +79,7 @@ class Service(BlackBox):
         *("tokens_per_minute", "retries", "timeout", "check_determinism", "key_variable"),
     )
     answers_unreadable = True
+    one_process = True
 
     def __init__(
         self,

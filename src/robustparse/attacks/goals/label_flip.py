@@ -53,7 +53,7 @@ class LabelFlip(Goal):
                 raise InputError(
                     f"sentence {example.id + 1}: label {name!r}",
                     key="goal: LabelFlip",
-                    expected="a label that the classifier was trained with",
+                    expected="one of the classifier's labels",
                 )
         return ids
 
