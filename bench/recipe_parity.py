@@ -19,26 +19,30 @@ from pathlib import Path
 from typing import Any
 
 import nltk
-import numpy as np
 import torch
 
 from parity import compared, distribution, line
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
-from robustparse.attacks.candidates.neighbours import nearest
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.files import make_folder, write_text
+from robustparse.files import make_folder
 from robustparse.models import ModelVictim
 from robustparse.options.installed import installed_file
 from robustparse.options.recipe import made
 from robustparse.options.yaml_files import read_yaml
 from robustparse.types import Example
-from robustparse.vectors import read_lowered
-from textattack_problem import keep_texts, kept_texts, read_texts, train
+from textattack_problem import (
+    keep_texts,
+    keep_vectors,
+    kept_texts,
+    read_texts,
+    train,
+    with_settings,
+)
 from textattack_victim import file_of, read_victim
 from vs_textattack import BENCH, peer_python
 
-TEXTS, SEEDS, WORDS, SIZE = 40, 3, 20_000, 32
+TEXTS, SEEDS, SIZE = 40, 3, 32
 POPULATION, GENERATIONS = 10, 5  # as in textattack_recipes.py
 IGA: dict[str, dict[str, Any]] = {
     "StopWords": {"fold": False},
@@ -82,19 +86,6 @@ class Frozen(CandidateGenerator):
         return [self.table[slot.word] for slot in slots]
 
 
-def with_settings(spec: Any, settings: dict[str, dict[str, Any]]) -> Any:
-    """Return a recipe's text with other arguments, by class."""
-    if isinstance(spec, list):
-        return [with_settings(part, settings) for part in spec]
-    if not isinstance(spec, dict):
-        return spec
-    spec = {key: with_settings(value, settings) for key, value in spec.items()}
-    name = str(spec.get("class_path", "")).rpartition(".")[2]
-    if name in settings:
-        spec["init_args"] = {**spec.get("init_args", {}), **settings[name]}
-    return spec
-
-
 def ours(
     recipe: str, texts: list[Example], victim: ModelVictim, folder: Path, seed: int = 0
 ) -> list[dict[str, Any]]:
@@ -122,16 +113,7 @@ def prepared(options: argparse.Namespace, corpus: str) -> Path:
     if (folder / "victim.pt").exists():
         return folder
     keep_texts(folder / "texts.jsonl", read_texts(files[1], options.texts))
-    rows, vectors = read_lowered(options.vectors, WORDS)
-    words = list(rows)
-    lines = (f"{word} {' '.join(map(repr, vectors[rows[word]].tolist()))}\n" for word in words)
-    write_text(folder / "vectors.txt", "".join(lines))
-    np.savez(
-        folder / "vectors.npz",
-        words=np.frombuffer("\n".join(words).encode(), np.uint8),
-        vectors=vectors.astype(np.float32),
-        neighbours=nearest(vectors.astype(np.float32), 50),
-    )
+    keep_vectors(options.vectors, folder)
     model = train(read_texts(files[0]), options.seed, SIZE)
     torch.save(file_of(model), folder / "victim.part")
     (folder / "victim.part").replace(folder / "victim.pt")

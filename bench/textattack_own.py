@@ -24,12 +24,12 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.attacks.search.requests import Search
 from robustparse.files import write_text
 from robustparse.models import ModelVictim
 from robustparse.types import Example
 from robustparse.victims import HuggingFaceClassifier
 from textattack_problem import kept_texts
+from textattack_served import RECIPES, attack_of
 from textattack_victim import read_victim
 
 WARMUP = 4  # texts attacked before the clock starts
@@ -89,15 +89,23 @@ def attacked(
     return sorted(map(outcome, runs), key=lambda one: int(one["index"])), spent
 
 
-def measured(
-    search: Search, texts: Sequence[Example], victim: Victims, options: argparse.Namespace
-) -> dict[str, Any]:
-    """One method's outcomes by round, and its seconds: medians over the rounds."""
+def attack_of_method(method: str, options: argparse.Namespace) -> Attack:
+    """Return our attack of a search or a recipe."""
+    if method in RECIPES:
+        folder = options.synonyms.parent
+        vectors = str(folder / "vectors.txt")
+        return attack_of(method, folder, vectors, options.stopwords, options.seed)
     lexicon = Lexicon(str(options.synonyms))
     stop = StopWords(str(options.stopwords), fold=False)
-    attack = Attack(
-        lexicon, search, [stop], goal=LabelFlip(), seed=options.seed, batch_words=BATCH_WORDS
-    )
+    search = {**DETERMINISTIC, **RANDOM}[method]
+    return Attack(lexicon, search, [stop], goal=LabelFlip(), seed=options.seed)
+
+
+def measured(
+    attack: Attack, texts: Sequence[Example], victim: Victims, options: argparse.Namespace
+) -> dict[str, Any]:
+    """One method's outcomes by round, and its seconds: medians over the rounds."""
+    attack.batch_words = BATCH_WORDS
     attacked(attack, texts[:WARMUP], victim)
     rounds, spent = [], []
     for number in range(options.rounds):
@@ -129,7 +137,7 @@ def main() -> None:
         victim = TimedVictim([read_victim(options.victim, getattr(torch, options.dtype))])
     texts = kept_texts(options.texts)[: options.limit]
     for method in options.methods:
-        figures = measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)
+        figures = measured(attack_of_method(method, options), texts, victim, options)
         write_text(options.out / f"{method}.json", json.dumps(figures))
 
 

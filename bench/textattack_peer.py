@@ -18,6 +18,7 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from textattack_network import PADDING, UNKNOWN, read_network
+from textattack_peer_served import RECIPES, served_attack
 
 Text = str | tuple[str, str]  # a pair has two
 PREMISE, HYPOTHESIS = COLUMNS = ["premise", "hypothesis"]
@@ -174,6 +176,8 @@ def attack(method: str, victim: Victim, options: argparse.Namespace) -> textatta
         victim, model_batch_size=options.batch_size
     )
     stop = options.stopwords.read_text("utf-8").split()
+    if method in RECIPES:
+        return served_attack(method, goal, stop, options.synonyms.parent)
     table = json.loads(options.synonyms.read_text("utf-8"))
     kept = InputColumnModification(COLUMNS, {PREMISE})
     constraints = [RepeatModification(), StopwordModification(stopwords=stop), kept]
@@ -186,6 +190,7 @@ def attacked(
     """Return what became of a text. Its random choices follow only from the seed and its index."""
     textattack.shared.utils.set_seed(seed + row["index"])
     victim.reset()
+    one.transformation.index = str(row["index"])
     text: Any = row["text"]
     if row["premise"]:
         text = OrderedDict({PREMISE: row["premise"], HYPOTHESIS: row["text"]})
@@ -206,7 +211,9 @@ def attacked(
         "kind": kind,
         "queries": int(result.num_queries),
         "unique_texts": len(victim.texts),
-        "changed": [place for place, word in enumerate(before) if word != after[place]],
+        "changed": [
+            place for place, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1]
+        ],
         "adversarial": " ".join(after),
         "score": float(result.perturbed_result.score),
         "seconds": seconds,
@@ -229,7 +236,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("victim", "texts", "synonyms", "stopwords", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--methods", nargs="+", choices=list(SEARCHES), required=True)
+    parser.add_argument("--methods", nargs="+", choices=[*SEARCHES, *RECIPES], required=True)
     parser.add_argument("--limit", type=int, help="the first N texts")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch_size", type=int, default=32, help="texts of a forward pass")

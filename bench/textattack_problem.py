@@ -9,10 +9,13 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.neighbours import nearest
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.casing import in_casing_of
 from robustparse.errors import InputError
@@ -20,11 +23,13 @@ from robustparse.files import read_text, write_text
 from robustparse.models import TextClassifier
 from robustparse.models.encoders.word_table import UNKNOWN
 from robustparse.types import Example, Sentence
+from robustparse.vectors import read_lowered
 from textattack_victim import untrained
 
 # What both sides hold to be one word: letters and digits, with apostrophes and hyphens inside.
 WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 ENTAILMENT = ("contradiction", "entailment", "neutral")
+VECTORS, NEIGHBOURS = 20_000, 50  # words that have a vector, and near words of each
 BATCH, EPOCHS, LEARNING_RATE = 64, 4, 3e-3
 DROPPED = 0.05  # share of the words hidden in training, so that the unknown word means something
 
@@ -102,6 +107,35 @@ def substitutes(
         if kept:
             table[word] = sorted(kept)
     return table
+
+
+def keep_vectors(path: Path, folder: Path) -> None:
+    """Keep the first word vectors of a file, with their neighbours, in a form for each side."""
+    rows, vectors = read_lowered(path, VECTORS)
+    words = list(rows)
+    lines = (f"{word} {' '.join(map(repr, vectors[rows[word]].tolist()))}\n" for word in words)
+    write_text(folder / "vectors.txt", "".join(lines))
+    np.savez(
+        folder / "vectors.npz",
+        words=np.frombuffer("\n".join(words).encode(), np.uint8),
+        vectors=vectors.astype(np.float32),
+        neighbours=nearest(vectors.astype(np.float32), NEIGHBOURS),
+    )
+
+
+def with_settings(spec: Any, settings: dict[str, dict[str, Any]]) -> Any:
+    """Return a recipe's text with other arguments, by class; candidates are not cached."""
+    if isinstance(spec, list):
+        return [with_settings(part, settings) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    name = str(spec.get("class_path", "")).rpartition(".")[2]
+    if name == "CachedCandidates":
+        return with_settings(spec["init_args"]["generator"], settings)
+    spec = {key: with_settings(value, settings) for key, value in spec.items()}
+    if name in settings:
+        spec["init_args"] = {**spec.get("init_args", {}), **settings[name]}
+    return spec
 
 
 def stop_words(texts: Sequence[Example]) -> list[str]:

@@ -19,6 +19,10 @@ is over in a moment: seconds are medians. Every round has a seed of its own; suc
 random searches are means over rounds. Of random order there are ``--seeds`` rounds: after 3 the
 luck of two programs that do the same sets them more than half a point apart in three runs of ten,
 after 20 in one of fifty. The population searches have one round, as they are slow.
+
+Four recipes can be named too, with ``--vectors`` and ``--masked_lm``: ``textattack_served.py`` says
+what both sides get. CLARE attacks ``--clare_texts``, in one round, as it asks thousands of times a
+text.
 With ``--work`` an interrupted run resumes where it stopped. Run it on an otherwise idle core.
 """
 
@@ -42,13 +46,23 @@ from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.neighbours import EmbeddingNeighbours
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms
 from robustparse.files import folder_digest, make_folder, write_text
-from textattack_problem import keep_texts, read_texts, stop_words, substitutes, train
+from textattack_problem import (
+    keep_texts,
+    keep_vectors,
+    kept_texts,
+    read_texts,
+    stop_words,
+    substitutes,
+    train,
+)
+from textattack_served import RECIPES, serve
 from textattack_victim import file_of
 
 BENCH = Path(__file__).resolve().parent
 PEER = "0.3.11"
 PEER_HOME = Path.home() / ".cache" / "robustparse" / f"textattack-{PEER}"
-METHODS = [name for name in (*DETERMINISTIC, *RANDOM) if name != "beam8"]
+SEARCHES = [name for name in (*DETERMINISTIC, *RANDOM) if name != "beam8"]
+METHODS = [*SEARCHES, *RECIPES]
 POPULATIONS = ("pso", "genetic")
 NEIGHBOURS = 50  # of a word, unless fewer are asked for
 # TextAttack's and Flair's lists of requirements hold each other up; these work together, and the
@@ -101,7 +115,7 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     content = b"".join(sha256(path.read_bytes()).digest() for path in files)
     names = "texts population_texts candidates size arch seed rounds population_rounds seeds"
     settings = [getattr(options, name) for name in f"{names} dtype threads".split()]
-    settings += [folder_digest(options.model)] if options.model else []
+    settings += [folder_digest(each) for each in (options.model, options.masked_lm) if each]
     folder = work / sha256(content + json.dumps(settings).encode()).hexdigest()[:12]
     if (folder / "victim.pt").exists():
         return folder
@@ -125,8 +139,26 @@ def prepared(options: argparse.Namespace, work: Path) -> Path:
     return folder
 
 
+def serve_recipes(options: argparse.Namespace, folder: Path) -> None:
+    """Write the candidates of the recipes among the methods, and the vectors, if absent."""
+    recipes = [name for name in options.methods if name in RECIPES]
+    if not recipes:
+        return
+    if not (options.vectors and options.masked_lm):
+        sys.exit(f"{', '.join(recipes)}: give --vectors and --masked_lm")
+    if not (folder / "vectors.npz").exists():
+        keep_vectors(options.vectors, folder)
+    texts = kept_texts(folder / "texts.jsonl")
+    kept = (folder / "stopwords.txt").read_text("utf-8").split()
+    for recipe in recipes:
+        if not (folder / f"{recipe}.json").exists():
+            serve(recipe, texts, kept, folder, options.vectors, options.masked_lm)
+
+
 def amount(method: str, options: argparse.Namespace) -> tuple[int, int]:
     """How many texts a method attacks, and in how many rounds."""
+    if method == "clare":
+        return min(options.clare_texts, options.texts), options.population_rounds
     if method in POPULATIONS:
         return min(options.population_texts, options.texts), options.population_rounds
     return options.texts, options.seeds if method in RANDOM else options.rounds
@@ -205,6 +237,7 @@ def figures_of(ours: Figures, theirs: list[Figures]) -> Figures:
 def measure(options: argparse.Namespace, work: Path) -> dict[str, Figures]:
     """All figures by method."""
     folder = prepared(options, make_folder(work))
+    serve_recipes(options, folder)
     peer = peer_python(options.peer_python)
     sizes: dict[tuple[int, int], list[str]] = {}
     for method in options.methods:
@@ -238,7 +271,9 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=32, help="of the victim's layers")
     parser.add_argument("--texts", type=int, default=200, help="texts attacked")
     parser.add_argument("--population_texts", type=int, default=200, help="by pso and genetic")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
+    parser.add_argument("--clare_texts", type=int, default=40, help="texts attacked by clare")
+    parser.add_argument("--masked_lm", type=Path, help="proposes the candidates of bae and clare")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=SEARCHES)
     parser.add_argument("--rounds", type=int, default=3, help="over all texts, on both sides")
     parser.add_argument("--population_rounds", type=int, default=1, help="of pso and genetic")
     parser.add_argument("--seeds", type=int, default=20, help="rounds of random order")

@@ -49,16 +49,13 @@ def attack(
         devices=run.devices,
     )
     summary = attack_run.attacked(attack)
-    print_summary(attack_run, summary)
+    print_summary(Path(out).resolve().name, summary)  # the name in `report`
     if format is not None and summary is not None:
         for path in write_log(Path(out), [format] if isinstance(format, str) else format, license):
             terminal().print(str(path), soft_wrap=True)
 
 
-def print_summary(run: AttackRun, summary: Summary | None) -> None:
-    """Print the scores under the folder's name, as `report` does.
-
-    Nothing is printed in a process that another one writes for.
-    """
+def print_summary(name: str, summary: Summary | None) -> None:
+    """Print the scores of a system; nothing in a process that another one writes for."""
     if summary is not None:
-        terminal().print(summary_table({run.folder.resolve().name: summary}))
+        terminal().print(summary_table({name: summary}))

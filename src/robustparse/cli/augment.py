@@ -11,7 +11,7 @@ from robustparse.api.augment import (
     write_adversarial_copies,
     write_perturbed_copies,
 )
-from robustparse.api.inputs import Paths
+from robustparse.api.inputs import Paths, system_name
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.cli.attack import print_summary
@@ -100,7 +100,7 @@ def augment(
             check=partial(check_output, Path(out), data.data),
         )
         summary = write_adversarial_copies(Path(out), file, attack_run, attack, keep, of_dataset)
-        print_summary(attack_run, summary)
+        print_summary(system_name(attack_run.victim.names), summary)
     else:
         raise InputError(
             "an attack needs a checkpoint, and operations take none",
