@@ -19,8 +19,9 @@ from pathlib import Path
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.edits import LevenshteinDistance
-from robustparse.attacks.constraints.similarity import VectorSimilarity
+from robustparse.attacks.constraints.edits import LevenshteinDistance, _distance
+from robustparse.attacks.constraints.sentence_constraint import Recent
+from robustparse.attacks.constraints.similarity import _REMEMBERED, TextSimilarity, VectorSimilarity
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.search.beam import Greedy
@@ -130,6 +131,14 @@ def similarity(recipe: str, vectors: str) -> list[Constraint]:
             VectorSimilarity(vectors, minimum=minimum, measure="cosine", window=15, short="pass")
         ]
     return [LevenshteinDistance(30)]
+
+
+def forget(attack: Attack) -> None:
+    """Empty the caches of an attack's constraints, as TextAttack does after every text."""
+    _distance.cache_clear()
+    for constraint in attack.constraints:
+        if isinstance(constraint, TextSimilarity):
+            constraint._known = Recent(_REMEMBERED)
 
 
 def attack_of(recipe: str, folder: Path, vectors: str, stopwords: Path, seed: int) -> Attack:

@@ -87,23 +87,36 @@ class LevenshteinDistance(SentenceConstraint):
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
-        distances = [
-            sum(
-                _distance(old, new)
-                for old, new in zip(edit.sentence.words, edit.changed, strict=True)
-                if old != new
-            )
-            for edit in edits
-        ]
-        return np.array(distances, dtype=np.int64) <= self.most
+        return np.array([self._is_near(edit) for edit in edits], dtype=np.bool_)
+
+    def _is_near(self, edit: Edit) -> bool:
+        words = zip(edit.sentence.words, edit.changed, strict=True)
+        changed = [(old, new) for old, new in words if old != new]
+        # The lengths are upper limits that decide most cases without any distance.
+        if sum(max(len(old), len(new)) for old, new in changed) <= self.most:
+            return True
+        return sum(_distance(old, new) for old, new in changed) <= self.most
 
 
 @lru_cache(1 << 16)
 def _distance(word: str, other: str) -> int:
+    # Common beginnings and ends cost nothing.
+    begin = _common(word, other)
+    word, other = word[begin:], other[begin:]
+    end = _common(word[::-1], other[::-1])
+    word, other = word[: len(word) - end], other[: len(other) - end]
+    if not word or not other:
+        return max(len(word), len(other))
     from nltk.metrics.distance import edit_distance
 
     distance: int = edit_distance(word, other)
     return distance
+
+
+def _common(word: str, other: str) -> int:
+    """Return the number of characters that two words have in common at the beginning."""
+    pairs = enumerate(zip(word, other, strict=False))
+    return next((at for at, (old, new) in pairs if old != new), min(len(word), len(other)))
 
 
 class Repeat(SentenceConstraint):

@@ -8,6 +8,7 @@ the optional library sentence-transformers, `VectorSimilarity` the mean of word 
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -281,12 +282,16 @@ class VectorSimilarity(TextSimilarity):
 
     def _embed(self, texts: list[str]) -> list[Floats]:
         row_of, table = self._table
-        vectors = []
-        for text in texts:
-            rows = [row for word in text.lower().split() if (row := row_of.get(word)) is not None]
-            mean = table[rows].mean(axis=0) if rows else np.zeros(table.shape[1])
-            vectors.append(mean / (np.linalg.norm(mean) or 1.0))
-        return vectors
+        words = [text.lower().split() for text in texts]
+        rows = [[row for word in each if (row := row_of.get(word)) is not None] for each in words]
+        sizes = np.array([len(each) for each in rows])
+        known = np.flatnonzero(sizes)
+        sums = np.zeros((len(texts), table.shape[1]))
+        if len(known):
+            begins = np.cumsum(sizes) - sizes
+            sums[known] = np.add.reduceat(table[[*chain(*rows)]], begins[known])
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        return list(sums / np.where(lengths > 0, lengths, 1.0))
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], Floats]:
