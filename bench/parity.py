@@ -14,6 +14,7 @@ from different generators.
 import argparse
 import json
 from collections import defaultdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +86,18 @@ def attacked(
 
 
 def line(sentence: SearchRun) -> dict[str, Any]:
+    problem = sentence.problem
+    before = problem.text(problem.start())
+    # Words may have been left out or inserted.
+    after = " ".join(problem.text(sentence.outcome)).split()
+    pairs = enumerate(zip_longest(before, after))
     return {
-        "index": sentence.problem.id,
+        "index": problem.id,
         "kind": "skipped" if sentence.skipped else "success" if sentence.success else "failed",
         "queries": sentence.queries.charged,
         "unique_texts": sentence.queries.unique,
-        "changed": np.flatnonzero(sentence.outcome).tolist(),
-        "adversarial": " ".join(sentence.problem.text(sentence.outcome)),
+        "changed": [place for place, (old, new) in pairs if old != new],
+        "adversarial": " ".join(after),
     }
 
 

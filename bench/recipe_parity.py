@@ -12,25 +12,31 @@ What TextAttack's settings change in ours is in ``VARIANTS``.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import nltk
+import numpy as np
 import torch
 
 from parity import compared, distribution, line
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.files import make_folder
+from robustparse.files import make_folder, write_text
 from robustparse.models import ModelVictim
 from robustparse.options.installed import installed_file
 from robustparse.options.recipe import made
 from robustparse.options.yaml_files import read_yaml
-from robustparse.types import Example
+from robustparse.tagsets import _PARTS
+from robustparse.types import Example, Mask
+from robustparse.vectors import read_lowered
 from textattack_problem import (
     keep_texts,
     keep_vectors,
@@ -43,6 +49,12 @@ from textattack_victim import file_of, read_victim
 from vs_textattack import BENCH, peer_python
 
 TEXTS, SEEDS, SIZE = 40, 3, 32
+# NLTK's parts of speech, which a machine may lack; ours are the same.
+MAPPING = Path("nltk_data", "taggers", "universal_tagset", "en-ptb.map")
+PENN_TAGS = (
+    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNP NNPS NNS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH "
+    "VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB . , : ( ) `` '' # $"
+)
 POPULATION, GENERATIONS = 10, 5  # as in textattack_recipes.py
 IGA: dict[str, dict[str, Any]] = {
     "StopWords": {"fold": False},
@@ -58,15 +70,48 @@ SWARM: dict[str, dict[str, Any]] = {
     "StopWords": {"fold": False},
     "LEAP": {"population": POPULATION, "iterations": GENERATIONS, "direction": "textattack"},
 }
-# By TextAttack's recipe: the file of ours, and the settings in which TextAttack's differs.
-VARIANTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+KEPT = {"class_path": "robustparse.attacks.StopWords", "init_args": {"fold": False}}
+# TextAttack ranks the words once.
+RANKED_ONCE = {
+    "constraints": [],
+    "search": {
+        "class_path": "robustparse.attacks.Wang2021",
+        "init_args": {"gamma": 1.0, "ranking": {"class_path": "robustparse.attacks.DeletedWord"}},
+    },
+}
+ONE_EDIT = {"DifferentialEvolution": {"edits": 1}}
+# By TextAttack's recipe: the file of ours, and the settings in which TextAttack's differs:
+# arguments by class, or whole parts of the recipe.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "deepwordbug": ("deepwordbug_textattack", {}),
     "pruthi": ("pruthi", {"StopWords": {"fold": False}, "Greedy": {"outcome": "last"}}),
     "iga": ("iga", IGA),
     "iga_from_original": ("iga", IGA),
     "leap": ("leap", SWARM),
+    "hotflip": (
+        "hotflip",
+        {
+            "constraints": [
+                KEPT,
+                {
+                    "class_path": "robustparse.attacks.CurrentTag",
+                    "init_args": {"noun_verb": True},
+                },
+                {
+                    "class_path": "robustparse.attacks.EditBudget",
+                    "init_args": {"gamma": 1.0, "most": 2},
+                },
+            ],
+            "HotFlip": {"flips": 1, "judged": "after"},
+        },
+    ),
+    "input_reduction": ("input_reduction", RANKED_ONCE),
+    "input_reduction_repaired": ("input_reduction", RANKED_ONCE),
+    "bad_characters_invisible": ("bad_characters_invisible", ONE_EDIT),
+    "bad_characters_reorderings": ("bad_characters_reorderings", ONE_EDIT),
+    "bad_characters_deletions": ("bad_characters_deletions", ONE_EDIT),
 }
-RANDOM = ("iga", "iga_from_original", "leap")
+RANDOM = tuple(name for name in VARIANTS if name.startswith(("iga", "leap", "bad_characters")))
 
 
 class Frozen(CandidateGenerator):
@@ -86,6 +131,35 @@ class Frozen(CandidateGenerator):
         return [self.table[slot.word] for slot in slots]
 
 
+class LateCosine(SentenceConstraint):
+    """The recipe's `WordVectorCosine`, asked about a flip that was already chosen.
+
+    Args:
+        vectors: a file of word vectors.
+        minimum: the minimum cosine.
+    """
+
+    is_model = False
+
+    def __init__(self, vectors: str, minimum: float) -> None:
+        self.rows, self.vectors = read_lowered(Path(vectors))
+        self.minimum = minimum
+
+    def admits(self, edits: Sequence[Edit]) -> Mask:
+        """See `SentenceConstraint.admits`; words without a vector are admitted."""
+        pairs = [
+            (self.rows.get(edit.sentence.words[edit.position]), self.rows.get(edit.word))
+            for edit in edits
+        ]
+        return np.array(
+            [
+                None in pair or self.vectors[pair[0]] @ self.vectors[pair[1]] >= self.minimum
+                for pair in pairs
+            ],
+            np.bool_,
+        )
+
+
 def ours(
     recipe: str, texts: list[Example], victim: ModelVictim, folder: Path, seed: int = 0
 ) -> list[dict[str, Any]]:
@@ -94,11 +168,14 @@ def ours(
     words = {"vectors": str(folder / "vectors.txt")}
     settings = {**settings, "EmbeddingNeighbours": {**words, "cache": None}}
     settings["WordVectorCosine"] = words
-    attack: Attack = made(
-        Attack, {"init_args": with_settings(read_yaml(installed_file(name)), settings)}
-    )
+    settings["VocabularyWords"] = {"path": str(folder / "vocabulary.txt")}
+    recipe_of = read_yaml(installed_file(name))
+    recipe_of |= {part: settings[part] for part in ("search", "constraints") if part in settings}
+    attack: Attack = made(Attack, {"init_args": with_settings(recipe_of, settings)})
     if (folder / f"{recipe}.json").exists():
         attack.candidates = Frozen(json.loads((folder / f"{recipe}.json").read_text("utf-8")))
+    if recipe == "hotflip":
+        attack.constraints.append(LateCosine(str(folder / "vectors.txt"), 0.8))
     attack.goal, attack.seed = attack.goal or LabelFlip(), seed
     runs = attack.search_runs(texts, victim)
     return sorted(map(line, runs), key=lambda one: int(one["index"]))
@@ -115,6 +192,10 @@ def prepared(options: argparse.Namespace, corpus: str) -> Path:
     keep_texts(folder / "texts.jsonl", read_texts(files[1], options.texts))
     keep_vectors(options.vectors, folder)
     model = train(read_texts(files[0]), options.seed, SIZE)
+    known = [word for word in model.vocabulary.words if re.search("[a-zA-Z]", word)]
+    write_text(folder / "vocabulary.txt", "".join(f"{word}\n" for word in known))
+    tags = "".join(f"{tag}\t{_PARTS.get(tag, 'X')}\n" for tag in PENN_TAGS.split())
+    write_text(make_folder(folder / MAPPING.parent) / MAPPING.name, tags)
     torch.save(file_of(model), folder / "victim.part")
     (folder / "victim.part").replace(folder / "victim.pt")
     return folder
@@ -131,7 +212,10 @@ def theirs(recipe: str, folder: Path, options: argparse.Namespace) -> list[list[
     # TextAttack downloads into its cache on its first import unless this file is there.
     cache = make_folder(folder / "textattack_cache")
     (cache / "post_install_check_3").touch()
-    places = {"TA_CACHE_DIR": str(cache), "NLTK_DATA": os.pathsep.join(nltk.data.path)}
+    places = {
+        "TA_CACHE_DIR": str(cache),
+        "NLTK_DATA": os.pathsep.join([str(folder / "nltk_data"), *nltk.data.path]),
+    }
     environment = {**os.environ, **places, "TA_DEVICE": "cpu", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, env=environment, text=True, capture_output=True)
     if done.returncode:

@@ -24,7 +24,11 @@ from typing import Any
 
 import textattack
 import torch
-from textattack.attack_results import SkippedAttackResult, SuccessfulAttackResult
+from textattack.attack_results import (
+    MaximizedAttackResult,
+    SkippedAttackResult,
+    SuccessfulAttackResult,
+)
 from textattack.constraints.pre_transformation import (
     InputColumnModification,
     RepeatModification,
@@ -204,6 +208,8 @@ def attacked(
     first = len(row["premise"].split())
     before = result.original_result.attacked_text.words[first:]
     after = result.perturbed_result.attacked_text.words[first:]
+    if isinstance(result, MaximizedAttackResult):  # input reduction never counts as a success
+        kind = "success" if after != before else "failed"
     if before != row["text"].split():
         sys.exit(f"text {row['index']}: TextAttack splits it in another way: {before}")
     return {

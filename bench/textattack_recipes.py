@@ -16,6 +16,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,33 +25,71 @@ import textattack
 import torch
 from textattack.attack_recipes import (
     LEAP2023,
-    AttackRecipe,
+    BadCharacters2021,
     DeepWordBugGao2018,
+    HotFlipEbrahimi2017,
     IGAWang2019,
+    InputReductionFeng2018,
     Pruthi2019,
 )
+from textattack.goal_functions import InputReduction, TargetedClassification
 from textattack.shared import WordEmbedding
 from textattack.transformations import CompositeTransformation, WordSwap
+from textattack.transformations.word_swaps import word_swap_gradient_based
 
-from textattack_network import read_network
+from textattack_network import PADDING, read_network
 from textattack_peer import TimedVictim, attacked, finished
 
 POPULATION, GENERATIONS = 10, 5
-RECIPES: dict[str, type[AttackRecipe]] = {
-    "deepwordbug": DeepWordBugGao2018,
-    "pruthi": Pruthi2019,
-    "iga": IGAWang2019,
-    "iga_from_original": IGAWang2019,
-    "leap": LEAP2023,
+RECIPES: dict[str, Callable[[TimedVictim], textattack.Attack]] = {
+    "deepwordbug": DeepWordBugGao2018.build,
+    "pruthi": Pruthi2019.build,
+    "hotflip": HotFlipEbrahimi2017.build,
+    "input_reduction": InputReductionFeng2018.build,
+    "input_reduction_repaired": InputReductionFeng2018.build,
+    "iga": IGAWang2019.build,
+    "iga_from_original": IGAWang2019.build,
+    "leap": LEAP2023.build,
+    **{
+        f"bad_characters_{kind}": partial(
+            BadCharacters2021.build,
+            goal_function_type="targeted_classification",
+            perturbation_type=kind,
+            allow_skip=True,
+        )
+        for kind in ("invisible", "reorderings", "deletions")
+    },
 }
 # TextAttack's IGA takes candidates of the current word, and its children may exceed the limit of
 # changed words. Here it is also compared in our space.
 FROM_ORIGINAL = "iga_from_original"
+# TextAttack ranks the words of the whole text, but leaves out those at the same positions of what
+# is left, and never the one after a word that it left out. Here both are also mended.
+REPAIRED = "input_reduction_repaired"
 FROZEN = ("deepwordbug", "pruthi")
 
 
 class FoldingVictim(TimedVictim):
-    """The classifier, which reads words in lower case, as ours does."""
+    """The classifier, which reads words in lower case, as ours does.
+
+    Attributes:
+        pad_token_id: row of padding; the victim is its own tokenizer.
+    """
+
+    pad_token_id = PADDING
+
+    @property
+    def tokenizer(self) -> "FoldingVictim":
+        """What a gradient attack asks for the words of rows."""
+        return self
+
+    def convert_id_to_word(self, row: int) -> str:
+        """Return the word of a row; empty for padding and the unknown word."""
+        return self._words.get(row, "")
+
+    @cached_property
+    def _words(self) -> dict[int, str]:
+        return {row: word for word, row in self.vocabulary.items()}
 
     def __call__(self, text_input_list: Sequence[str], **kwargs: Any) -> torch.Tensor:
         """See `TimedVictim.__call__`."""
@@ -110,15 +149,31 @@ def from_original(attack: textattack.Attack) -> None:
     ]
 
 
+def repair(attack: textattack.Attack) -> None:
+    """Leave out the words that were ranked."""
+    attack.pre_transformation_constraints = []
+    deletion = attack.transformation
+
+    def transformations(text: Any, indices: Any) -> list[Any]:
+        current = text.convert_from_original_idxs(indices) if len(text.words) > 1 else []
+        return [text.delete_word_at_index(index) for index in current]
+
+    deletion._get_transformations = transformations
+
+
 def recipe(name: str, victim: TimedVictim, vectors: Path) -> textattack.Attack:
     """TextAttack's recipe, with the two things of the module's docstring and small populations."""
     WordEmbedding.counterfitted_GLOVE_embedding = staticmethod(lambda: embedding(vectors))
-    attack = RECIPES[name].build(victim)
+    # TextAttack admits an LSTM of its own only.
+    word_swap_gradient_based.validate_model_gradient_word_swap_compatibility = lambda model: None
+    attack = RECIPES[name](victim)
     if name in FROZEN:
         for swap in members(attack.transformation):
             swap._get_replacement_words = proposals(swap)
     if name == FROM_ORIGINAL:
         from_original(attack)
+    if name == REPAIRED:
+        repair(attack)
     for setting, size in (("pop_size", POPULATION), ("max_iters", GENERATIONS)):
         if hasattr(attack.search_method, setting):
             setattr(attack.search_method, setting, size)
@@ -133,6 +188,19 @@ def table(attack: textattack.Attack, texts: list[dict[str, Any]]) -> dict[str, l
         word: sorted({new for swap in swaps for new in swap._get_replacement_words(word)} - {word})
         for word in words
     }
+
+
+def adapt(attack: textattack.Attack, row: dict[str, Any], victim: TimedVictim) -> None:
+    """Set what a goal needs to know of a text.
+
+    A targeted attack wants the other one of two labels; input reduction keeps the victim's label,
+    whether it is right or not.
+    """
+    goal = attack.goal_function
+    if isinstance(goal, TargetedClassification):
+        goal.target_class = 1 - int(row["label"])
+    if isinstance(goal, InputReduction):
+        row["label"] = str(int(victim([row["text"]]).argmax()))
 
 
 def main() -> None:
@@ -155,6 +223,7 @@ def main() -> None:
         for number in range(options.seeds):
             for row in rows:
                 if (number, row["index"]) not in done:
+                    adapt(attack, row, victim)
                     found = attacked(attack, row, victim, number)
                     file.write(json.dumps({"round": number, **found}) + "\n")
                     file.flush()

@@ -13,9 +13,10 @@ from reviews import BAD, GOOD, NEUTRAL, SYNONYMS, corpus
 
 import textattack_problem
 import vs_textattack
-from parity import DETERMINISTIC, RANDOM
-from textattack_own import TimedVictim, measured
+from parity import RANDOM
+from textattack_own import TimedVictim, attack_of_method, measured
 from textattack_problem import read_texts, train
+from textattack_served import RECIPES
 from vs_textattack import METHODS, PEER_HOME, amount, figures_of, peer_is_there
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,16 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TimedVictim
         victim = TimedVictim([train(read_texts(folder / "train.tsv"), 0, 16)])
     (folder / "synonyms.json").write_text(json.dumps(SYNONYMS), encoding="utf-8")
     (folder / "stop.txt").write_text("the\nis\n", encoding="utf-8")
+    table = {}
+    for text in read_texts(folder / "test.tsv"):
+        nothing: list[list[str]] = [[] for _ in text.sentence.words]
+        synonyms = [SYNONYMS.get(word, []) for word in text.sentence.words]
+        table[str(text.id)] = {"replace": synonyms, "insert": nothing, "merge": nothing}
+    for recipe in RECIPES:
+        (folder / f"{recipe}.json").write_text(json.dumps(table), encoding="utf-8")
+    words = {word for synonyms in SYNONYMS.values() for word in synonyms} | {*SYNONYMS}
+    vectors = "".join(f"{word} 1.0 0.5\n" for word in sorted(words))
+    (folder / "vectors.txt").write_text(vectors, encoding="utf-8")
     return folder, victim
 
 
@@ -39,7 +50,7 @@ def our_side(problem: tuple[Path, TimedVictim], method: str, seed: int, rounds: 
         synonyms=folder / "synonyms.json", stopwords=folder / "stop.txt", seed=seed, rounds=rounds
     )
     texts = read_texts(folder / "test.tsv")
-    return measured({**DETERMINISTIC, **RANDOM}[method], texts, victim, options)
+    return measured(attack_of_method(method, options), texts, victim, options)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -86,6 +97,7 @@ def test_what_was_measured_in_another_way_is_not_resumed(
     names = ("population_texts", "rounds", "population_rounds", "seeds", "threads")
     given = {"folder": corpus(tmp_path), "vectors": vectors, "texts": 4, "candidates": 3}
     given |= {"size": 2, "arch": "lstm", "seed": 0, "dtype": "float32", "model": None}
+    given |= {"masked_lm": None}
     given |= dict.fromkeys(names, 1)
 
     def folder(**changed: object) -> Path:

@@ -1,10 +1,11 @@
 """HotFlip (Ebrahimi et al. 2018): beam search over the flips that the gradient promises most of."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from robustparse.attacks.problem import Problem, State
+from robustparse.attacks.search.importance import When
 from robustparse.attacks.search.requests import (
     Answer,
     Check,
@@ -15,7 +16,7 @@ from robustparse.attacks.search.requests import (
     Search,
     Searching,
 )
-from robustparse.errors import check_least
+from robustparse.errors import check_choice, check_least
 from robustparse.types import Indices, States
 
 
@@ -32,13 +33,18 @@ class HotFlip(Search):
         flips: how many flips of a member are scored, those that the gradient promises most of and
             the constraints admit; None scores as many as the beam has members (the paper).
             TextAttack: 1.
+        judged: whether the constraints judge flips `before` the best ones are chosen, or `after`,
+            so that a rejected one is not replaced by the next (TextAttack).
     """
 
     needs = ("gradients", "scores")
 
-    def __init__(self, *, width: int = 10, flips: int | None = None) -> None:
+    def __init__(
+        self, *, width: int = 10, flips: int | None = None, judged: When = "before"
+    ) -> None:
         check_least("search", width=width, flips=flips)
-        self.width, self.flips = width, flips
+        check_choice("search: judged", judged, get_args(When))
+        self.width, self.flips, self.judged = width, flips, judged
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Any]:
         """See `Search.run`."""
@@ -86,6 +92,6 @@ class HotFlip(Search):
             states = np.repeat(state[None], len(order[chunk]), axis=0)
             states[np.arange(len(states)), word[chunk]] = choice[chunk]
             found.append(states[(yield Check(state, states)).origins])
-            if sum(map(len, found)) >= most:
+            if sum(map(len, found)) >= most or self.judged == "after":
                 break
         return np.concatenate(found)[:most]
