@@ -58,7 +58,7 @@ PENN_TAGS = (
 POPULATION, GENERATIONS = 10, 5  # as in textattack_recipes.py
 IGA: dict[str, dict[str, Any]] = {
     "StopWords": {"fold": False},
-    "EditBudget": {"up": True},
+    "EditBudget": {"up": True, "combined": False},
     "ImprovedGenetic": {
         "population": POPULATION,
         "generations": GENERATIONS,
@@ -68,6 +68,7 @@ IGA: dict[str, dict[str, Any]] = {
 }
 SWARM: dict[str, dict[str, Any]] = {
     "StopWords": {"fold": False},
+    "EditBudget": {"combined": False},
     "LEAP": {"population": POPULATION, "iterations": GENERATIONS, "direction": "textattack"},
 }
 KEPT = {"class_path": "robustparse.attacks.StopWords", "init_args": {"fold": False}}
@@ -86,7 +87,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "deepwordbug": ("deepwordbug_textattack", {}),
     "pruthi": ("pruthi", {"StopWords": {"fold": False}, "Greedy": {"outcome": "last"}}),
     "iga": ("iga", IGA),
-    "iga_from_original": ("iga", IGA),
+    "iga_from_original": ("iga", {**IGA, "EditBudget": {"up": True}}),
     "leap": ("leap", SWARM),
     "hotflip": (
         "hotflip",

@@ -30,6 +30,8 @@ class EditBudget(SentenceConstraint):
         most: words that may be changed at most, however long the sentence is (Pruthi et al. 2019:
             1 and 2); None sets no limit.
         up: whether to round up to ceil(gamma * n), as TextAttack.
+        combined: whether the limit also holds for states that a population search combines from
+            others. In TextAttack's LEAP and IGA, it holds only when a word is changed.
     """
 
     is_model = False
@@ -42,6 +44,7 @@ class EditBudget(SentenceConstraint):
         least: int = 1,
         most: int | None = None,
         up: bool = False,
+        combined: bool = True,
     ) -> None:
         check_gamma(gamma, "edit budget")
         check_choice("edit budget: view", view, get_args(View))
@@ -50,11 +53,13 @@ class EditBudget(SentenceConstraint):
             raise InputError(f"got {most}", key="edit budget: most", expected=f"at least {least}")
         self.gamma, self.view = gamma, view
         self.least, self.most, self.up = least, most, up
+        self.judges_combined = combined
 
     def admits(self, edits: Sequence[Edit]) -> Mask:
         """See `SentenceConstraint.admits`."""
         changed = [
-            sum(map(str.__ne__, edit.sentence.words, edit.changed))
+            (edit.combined and not self.judges_combined)
+            or sum(map(str.__ne__, edit.sentence.words, edit.changed))
             <= self._budget(len(edit.seen(self.view).current))
             for edit in edits
         ]

@@ -27,12 +27,14 @@ class Edit:
         current: the words before the change, other changes included.
         position: the word's index, from 0.
         word: the new word.
+        combined: whether a search took the word from another state, instead of changing it.
     """
 
     sentence: Sentence
     current: tuple[str, ...]
     position: int
     word: str
+    combined: bool = False
 
     @property
     def tag(self) -> str:
@@ -69,10 +71,12 @@ class SentenceConstraint(Constraint, ABC):
 
     Attributes:
         once: whether it rejects every second change of a word. Searches then skip changed words.
+        judges_combined: whether its verdict on a combined change is that on any other change.
     """
 
     is_model = True
     once: bool = False
+    judges_combined: bool = True
 
     @abstractmethod
     def admits(self, edits: Sequence[Edit]) -> Mask:

@@ -23,7 +23,8 @@ T = TypeVar("T")
 Judging = Generator[Need, Mask, T]
 """A generator that asks the service `check` for masks and returns a T."""
 
-_Link = tuple[bytes, bytes]  # a state and the changed state
+_Link = tuple[bytes, bytes, bool]
+"""A state, the changed state, and whether a constraint is told that the change is combined."""
 
 
 class AdmissibleStates:
@@ -31,9 +32,11 @@ class AdmissibleStates:
 
     Args:
         start: the state of the unchanged sentence.
+        tells_combined: whether a constraint judges combined changes in another way.
     """
 
-    def __init__(self, start: State) -> None:
+    def __init__(self, start: State, tells_combined: bool = False) -> None:
+        self._tells_combined = tells_combined
         self._judged: dict[_Link, bool] = {}
         self._reached = {start.tobytes()}
 
@@ -77,16 +80,21 @@ class AdmissibleStates:
             rows = np.flatnonzero(states[:, position] != base[position])
             steps = made[rows]
             steps[:, position] = states[rows, position]
-            passed = yield from self._passed(problem, made[rows], steps)
+            passed = yield from self._passed(problem, made[rows], steps, combined=True)
             made[rows[passed]] = steps[passed]
         return made
 
-    def _passed(self, problem: Problem, bases: States, states: States) -> Judging[Mask]:
+    def _passed(
+        self, problem: Problem, bases: States, states: States, combined: bool = False
+    ) -> Judging[Mask]:
         """Tell which one-word changes, from bases to states `(n, words)`, pass, `(n,)`."""
         positions = (states != bases).argmax(axis=1).tolist()
         whole: Mask = bases >= 0
         spelt: list[bool] = np.all(whole, axis=1).tolist()
-        links = [(base.tobytes(), new.tobytes()) for base, new in zip(bases, states, strict=True)]
+        told = combined and self._tells_combined
+        links = [
+            (base.tobytes(), new.tobytes(), told) for base, new in zip(bases, states, strict=True)
+        ]
         fresh: dict[_Link, Edit] = {}
         texts: dict[bytes, tuple[str, ...]] = {}
         for row, link in enumerate(links):
@@ -99,12 +107,12 @@ class AdmissibleStates:
                 texts[link[0]] = problem.text(bases[row])
             word = problem.word(states[row], positions[row])
             position = problem.text_position(positions[row])
-            fresh[link] = Edit(problem.sentence, texts[link[0]], position, word)
+            fresh[link] = Edit(problem.sentence, texts[link[0]], position, word, told)
         if fresh:
             admitted = yield Need("check", list(fresh.values()))
             self._judged.update(zip(fresh, admitted.tolist(), strict=True))
         passed = [self._judged[link] for link in links]
-        for (base, state), good in zip(links, passed, strict=True):
+        for (base, state, _), good in zip(links, passed, strict=True):
             if good and base in self._reached:
                 self._reached.add(state)
         return np.array(passed, dtype=np.bool_)

@@ -52,6 +52,7 @@ class ProblemBuilder:
         candidate_counts: counts candidates.
         free: whether neither candidates nor word constraints need a model.
         constrained: whether there are sentence constraints.
+        tells_combined: whether one of them judges combined changes in another way.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class ProblemBuilder:
         self._follows = any(generator.follows for generator in self._generators)
         self.free = not any(component.is_model for component in components)
         self.constrained = bool(self._on_sentences)
+        self.tells_combined = not all(each.judges_combined for each in self._on_sentences)
 
     def build(self, examples: Sequence[Example]) -> list[Problem]:
         """Build the problems of the examples, in order, still without candidates."""

@@ -81,7 +81,7 @@ class SearchRun:
         self.targeted = builder.goal.applies(problem)
         self.closing = self.skipped = False
         self._builder, self._search, self._reported = builder, search, reported
-        self._admission = AdmissibleStates(problem.start())
+        self._admission = AdmissibleStates(problem.start(), builder.tells_combined)
         self._proposed = ~problem.eligible
         self._no_states = np.zeros((0, len(problem)), dtype=np.int16)
         self._life = self.life()
