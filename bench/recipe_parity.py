@@ -109,7 +109,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "input_reduction": ("input_reduction", RANKED_ONCE),
     "input_reduction_repaired": ("input_reduction", RANKED_ONCE),
     "bad_characters_invisible": ("bad_characters_invisible", ONE_EDIT),
-    "bad_characters_reorderings": ("bad_characters_reorderings", ONE_EDIT),
+    "bad_characters_reorderings": (
+        "bad_characters_reorderings",
+        {**ONE_EDIT, "ImperceptibleEdits": {"blanks": True}},
+    ),
     "bad_characters_deletions": ("bad_characters_deletions", ONE_EDIT),
 }
 RANDOM = tuple(name for name in VARIANTS if name.startswith(("iga", "leap", "bad_characters")))

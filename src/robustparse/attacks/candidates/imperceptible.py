@@ -4,7 +4,7 @@ import string
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.errors import InputError, check_least
 from robustparse.graphemes import graphemes
 
@@ -26,6 +26,9 @@ class ImperceptibleEdits(CandidateGenerator):
             `deletions` inserts a character and a backspace. By default all three.
         sample: candidates per slot, drawn uniformly; None takes all, ordered by kind, then by
             position.
+        blanks: whether reorderings also exchange a blank with the character before or after it, as
+            TextAttack does, which changes two words. Only for texts with one answer for the whole
+            text.
 
     Raises:
         InputError: an unknown kind or none, or sample below 1.
@@ -34,7 +37,13 @@ class ImperceptibleEdits(CandidateGenerator):
     verbatim = True
     changes = "characters"
 
-    def __init__(self, *, kinds: list[str] | None = None, sample: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        kinds: list[str] | None = None,
+        sample: int | None = None,
+        blanks: bool = False,
+    ) -> None:
         self.kinds = list(_KINDS) if kinds is None else list(kinds)
         unknown = sorted(set(self.kinds) - set(_KINDS))
         if unknown or not self.kinds:
@@ -46,6 +55,7 @@ class ImperceptibleEdits(CandidateGenerator):
         check_least("imperceptible edits", sample=sample)
         self.sample = sample
         self.draws = sample is not None
+        self.blanks = self.spans = blanks
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
@@ -54,11 +64,14 @@ class ImperceptibleEdits(CandidateGenerator):
     def _draw(self, slot: Slot, seed: int) -> list[str]:
         characters = graphemes(slot.word)
         words = list(chain.from_iterable(_KINDS[kind](characters) for kind in self.kinds))
+        after = slot.sentence.words[slot.position + 1 :][:1]
+        if self.blanks and after and "reorderings" in self.kinds:
+            words += _reordered_blanks(characters, graphemes(after[0]))
         return slot.drawn(words, self.sample, seed)
 
     def fingerprint(self) -> str:
         """See `CandidateGenerator.fingerprint`."""
-        return f"ImperceptibleEdits {self.kinds} {self.sample}"
+        return f"ImperceptibleEdits {self.kinds} {self.sample}" + " blanks" * self.blanks
 
 
 def _invisible(word: Sequence[str]) -> list[str]:
@@ -72,6 +85,12 @@ def _reorderings(word: Sequence[str]) -> list[str]:
         "".join([*word[:at], _swapped(word[at + 1], word[at]), *word[at + 2 :]])
         for at in range(len(word) - 1)
     ]
+
+
+def _reordered_blanks(word: Sequence[str], after: Sequence[str]) -> list[Merged]:
+    """Exchange the blank between two words with the character before it, or after it."""
+    before = [*word[:-1], _swapped(" ", word[-1]), *after]
+    return [Merged("".join(before)), Merged("".join([*word, _swapped(after[0], " "), *after[1:]]))]
 
 
 def _swapped(first: str, second: str) -> str:
