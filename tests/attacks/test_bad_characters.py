@@ -12,6 +12,7 @@ from test_recipe_traces import CANDIDATES, Found, Steady, texts
 from test_recipes import recipe
 
 from robustparse.attacks.attack import Attack
+from robustparse.attacks.candidates.generator import Merged, Slot
 from robustparse.attacks.candidates.imperceptible import ImperceptibleEdits
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.goals.label_flip import LabelFlip
@@ -64,6 +65,25 @@ def test_all_kinds_together_and_samples_of_them() -> None:
     (some,) = ImperceptibleEdits(sample=9).propose(slots("shape"), 0)
     assert len(set(some) & set(whole)) == 9
     assert ImperceptibleEdits(sample=9).fingerprint() != ImperceptibleEdits().fingerprint()
+
+
+def test_blanks_are_exchanged_with_both_neighbours() -> None:
+    words = ["no", "shape", "at"]
+    places = [Slot(0, Sentence(tuple(words)), at) for at in range(3)]
+    plain = ImperceptibleEdits(kinds=["reorderings"])
+    blanks = ImperceptibleEdits(kinds=["reorderings"], blanks=True)
+    assert (blanks.spans, plain.spans) == (True, False)
+    for slot, found, some in zip(
+        places, blanks.propose(places, 0), plain.propose(places, 0), strict=True
+    ):
+        assert found[: len(some)] == some
+        more, after = found[len(some) :], words[slot.position + 1 :][:1]
+        assert len(more) == (2 if after else 0)
+        for candidate in more:
+            assert isinstance(candidate, Merged)
+            assert len(candidate.split()) == 2
+            assert shown(candidate) == f"{slot.word} {after[0]}"
+    assert plain.fingerprint() != blanks.fingerprint()
 
 
 @pytest.mark.parametrize(

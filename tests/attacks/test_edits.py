@@ -110,6 +110,10 @@ def test_words_are_counted_against_the_original() -> None:
     ]
     assert EditBudget(0.19).admits(some).tolist() == [True, True, True, False]
     assert EditBudget(0.2).admits(some).tolist() == [True, True, True, True]
+    combined = [replace(edit, combined=True) for edit in some]
+    assert EditBudget(0.19).admits(combined).tolist() == [True, True, True, False]
+    assert EditBudget(0.19, combined=False).admits(some).tolist() == [True, True, True, False]
+    assert EditBudget(0.19, combined=False).admits(combined).tolist() == [True] * 4
     # Even of a short sentence one word may be changed.
     short = Sentence(("Yes", "."))
     assert EditBudget(0.1).admits([Edit(short, short.words, 0, "No")]).tolist() == [True]
@@ -128,6 +132,22 @@ def test_every_search_keeps_to_it(search: Search) -> None:
     assert max(shares(attacked())) > 0.2
     within = shares(attacked(EditBudget(0.2)))
     assert 0.1 < max(within) <= 0.2
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
+def test_only_states_that_a_population_combines_may_exceed_it(search: Search) -> None:
+    attack = Attack(
+        Lexicon(LEXICON),
+        search,
+        [EditBudget(0.2, combined=False)],
+        goal=AttachmentDrop(least=99),
+    )
+    shares = [
+        len(result.edited) / len(result.words)
+        for result in attack.run(EXAMPLES, HashVictim())
+        if len(result.words) >= 5
+    ]
+    assert (max(shares) > 0.2) == isinstance(search, Genetic | ParticleSwarm)
 
 
 class Unannounced(EditBudget):

@@ -6,6 +6,7 @@ of the text stand in for models. Compared are the text, whether it succeeds, and
 
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -22,7 +23,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.masked_lm import MaskedInsertion
 from robustparse.attacks.candidates.union import Union
 from robustparse.attacks.constraints.constraint import Constraint
-from robustparse.attacks.constraints.sentence_constraint import SentenceConstraint
+from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.types import Sentence
@@ -62,6 +63,15 @@ def likeness(changed: Sequence[str]) -> float:
 
 def unlike(changed: Sequence[str]) -> float:
     return -likeness(changed)
+
+
+class Late(SentenceConstraint):
+    """Admits what `Tagged` admits, but is asked during the search."""
+
+    is_model = False
+
+    def admits(self, edits: Sequence[Edit]) -> np.ndarray:
+        return np.array([not edit.word.endswith("s") for edit in edits], np.bool_)
 
 
 class Tagged(Constraint):
@@ -297,8 +307,10 @@ def morpheus(text: list[str], victim: Probabilities) -> Found:
     return asking(found, 1)
 
 
-def hotflip(text: list[str], victim: Probabilities) -> Found:
-    """A beam of three; the three flips of each member that the gradient promises most of."""
+def hotflip(text: list[str], victim: Probabilities, after: bool = False) -> Found:
+    """A beam of three; the three flips of each member that the gradient promises most of, among
+    all admissible ones, or the admissible ones of them.
+    """
     y, charged = int(victim.of(text).argmax()), 1
 
     def score(words: list[str]) -> float:
@@ -317,10 +329,11 @@ def hotflip(text: list[str], victim: Probabilities) -> Found:
                 for at in eligible(text)
                 if member[at] == text[at]
                 for word in CANDIDATES[text[at]]
-                if not word.endswith("s")
+                if after or not word.endswith("s")
             ]
             for at, word in sorted(flips, key=promise, reverse=True)[:3]:
-                if (flipped := replaced(member, at, word)) not in reached:
+                flipped = replaced(member, at, word)
+                if flipped not in reached and not word.endswith("s"):
                     reached.append(flipped)
         if not reached:
             break
@@ -349,6 +362,10 @@ TRACES: dict[str, tuple[ByHand, dict[str, dict[str, Any]]]] = {
     "kuleshov": (kuleshov, {}),
     "morpheus": (morpheus, {}),
     "hotflip": (hotflip, {"HotFlip": {"width": 3}}),
+    "hotflip judged after": (
+        partial(hotflip, after=True),
+        {"HotFlip": {"width": 3, "judged": "after"}},
+    ),
 }
 INSTEAD = {
     "StopWords": Stops,
@@ -385,10 +402,12 @@ def texts(count: int) -> list[list[str]]:
 
 def installed(name: str, settings: dict[str, dict[str, Any]]) -> Attack:
     """The recipe with the table, and with stand-ins for files and models."""
-    attack = recipe(name)
+    attack = recipe(name.split()[0])
     constraints = [
         INSTEAD.get(type(one).__name__, lambda one=one: one)() for one in attack.constraints
     ]
+    if name.endswith("after"):
+        constraints = [Late() if isinstance(each, Tagged) else each for each in constraints]
     for one in [*constraints, attack.search]:
         vars(one).update(settings.get(type(one).__name__, {}))
     return Attack(
