@@ -108,12 +108,16 @@ class CandidateCounter:
         Row i of `passed`, `(constraints, edits)`, tells which edits passed constraints 0 to i.
         """
         reached = np.vstack([np.ones((1, len(edits)), dtype=np.int64), passed])
-        sources = np.ones((len(edits), len(self._proposing)), dtype=np.bool_)
+        counts = reached.sum(axis=1)  # of the only generator
         if self._remembers:
+            sources = np.ones((len(edits), len(self._proposing)), dtype=np.bool_)
             for row, edit in enumerate(edits):
                 rows, proposed = self._proposers[id_][edit.position]
                 sources[row] = proposed[rows[edit.word]]
-        self._sums[id_][:, -len(reached) :] += (reached @ sources).T
+            counts = (reached @ sources).T
+        self._sums[id_][:, -len(reached) :] += counts
+        if not (edits and edits[0].sentence.tagged()):
+            return
         by_tag = self._by_tag.setdefault(id_, {})
         for edit, counts in zip(edits, reached.T, strict=True):
             if edit.tag:
