@@ -74,7 +74,7 @@ def until_lines(out: Path, count: int, *processes: Forked) -> None:
 
 def test_two_processes_write_what_one_writes(made, tmp_path, capsys):
     main(arguments(made, tmp_path / "out", "--devices", 2))
-    assert "tiny" in capsys.readouterr().out
+    assert "success" in capsys.readouterr().out
     same(tmp_path / "out", made)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["victim_forwards"] > 0
@@ -190,7 +190,7 @@ def test_ranks_of_a_launcher_write_what_one_process_writes(made, tmp_path):
     processes = ranks(arguments(made, out), 3)
     outputs = [(one.communicate(timeout=LONGEST), one) for one in processes]
     assert [process.returncode for _, process in outputs] == [0, 0, 0], outputs
-    assert ["tiny" in printed for (printed, _), _ in outputs] == [True, False, False]
+    assert ["success" in printed for (printed, _), _ in outputs] == [True, False, False]
     assert [error for (_, error), _ in outputs] == ["", "", ""]
     same(out, made)
     main(arguments(made, out))  # nothing is left
