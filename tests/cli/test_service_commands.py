@@ -112,7 +112,7 @@ def test_what_does_not_fit_a_service_is_refused(
     attack[attack.index("Greedy.yaml")] = "PWWS.yaml"
     error = mistake(capsys, *attack)
     assert "PWWS needs probabilities" in error
-    assert "Greedy" in error
+    assert "maheshwary" in error
     main([*arguments(stub, "attack", "--out", "out"), "--limit", "2"])
 
 
