@@ -91,6 +91,24 @@ class DependencyTree:
     labels: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TagSequence:
+    """A tagger's answer for a sentence: a tag for each word, and a label of the text if it has one.
+
+    Args:
+        tags: one tag per word; tags of spans are BIO.
+        label: the label of the whole text, such as an intent; empty if texts have none.
+    """
+
+    tags: tuple[str, ...]
+    label: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names for a vocabulary: the tags, and the label after a blank, which no tag has."""
+        return (*self.tags, *([f" {self.label}"] if self.label else []))
+
+
 class Label(str):
     """A classifier's answer: the most probable label as a string, with all probabilities.
 
@@ -180,7 +198,8 @@ class Example:
         id: position in its file, from 0. Random choices follow from (seed, id).
         sentence: the words and tags.
         gold: the gold answer, of the task's type: `DependencyTree` for dependency parsing,
-            `LogicalForm` for semantic parsing, a label (`str`) for classification.
+            `LogicalForm` for semantic parsing, a label (`str`) for classification, `TagSequence`
+            for tagging.
         block: the sentence's lines in its treebank, including comments, ranges and empty nodes,
             from which a writer restores what a parse lacks; empty if made in memory.
         row: the text's row in its table, for the same purpose; None if made in memory.

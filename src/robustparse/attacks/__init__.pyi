@@ -56,6 +56,7 @@ from .goals.input_reduction import InputReduction
 from .goals.label_flip import LabelFlip
 from .goals.non_overlapping import NonOverlappingOutput
 from .goals.phrases import PhraseDrop
+from .goals.tag_errors import TagErrors
 from .goals.targets import TargetedArc, TargetedSubtree
 from .goals.wrong_form import WrongForm
 from .problem import Problem
@@ -194,6 +195,7 @@ __all__ = [
     "StopWords",
     "Substitution",
     "TableCandidates",
+    "TagErrors",
     "TaggerTag",
     "TargetedArc",
     "TargetedSubtree",

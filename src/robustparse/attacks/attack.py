@@ -18,6 +18,7 @@ from robustparse.attacks.features import feature_warnings
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.goal import Goal
 from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.goals.tag_errors import TagErrors
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult, unseen_words
@@ -26,7 +27,7 @@ from robustparse.attacks.search.requests import Search
 from robustparse.attacks.victim import CalledVictim, ScoringVictim, Victim, joined
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import DependencyTree, Example, LogicalForm
+from robustparse.types import DependencyTree, Example, LogicalForm, TagSequence
 
 PACKING = ("live", "batch_words", "batch_queries")
 """Arguments of an `Attack` that affect speed but not results."""
@@ -247,9 +248,11 @@ class Attack:
 
 
 def usual_goal(gold: Any) -> Goal:
-    """Return the default goal for a gold answer: a tree, a logical form or a label."""
+    """Return the default goal for a gold answer: a tree, tags, a logical form or a label."""
     if isinstance(gold, DependencyTree):
         return AttachmentDrop()
+    if isinstance(gold, TagSequence):
+        return TagErrors()
     if isinstance(gold, LogicalForm):
         return WrongForm()
     if isinstance(gold, str):

@@ -1,6 +1,7 @@
 from .batch import Batch
 from .datamodule import Augmentation, Batches, DataModule
 from .encoding import Encoding
+from .tags.datamodule import TagDataModule
 from .text_datamodule import TextDataModule
 from .treebank_datamodule import TreebankDataModule
 from .utterances.forms import LogicalFormDataModule
@@ -13,6 +14,7 @@ __all__ = [
     "DataModule",
     "Encoding",
     "LogicalFormDataModule",
+    "TagDataModule",
     "TextDataModule",
     "TreebankDataModule",
     "Vocabulary",

@@ -54,6 +54,36 @@ def with_parse(block: str, tree: DependencyTree, words: Sequence[str] | None = N
     return lines.joined()
 
 
+def with_column(
+    block: str,
+    column: int,
+    values: Sequence[str],
+    words: Sequence[str] | None = None,
+    key: str = "",
+) -> str:
+    """Replace a column in the lines of a sentence, and its forms if ``words`` is set.
+
+    Args:
+        block: as in ``with_parse``.
+        column: the column, from 0.
+        values: the new values, one per word.
+        words: the new forms, one per word.
+        key: replaces the value of this key in columns 6 and 10, which hold ``KEY=VALUE`` items;
+            ``_`` removes it.
+    """
+    lines = _Lines.of(block)
+    if words is not None:
+        lines = lines.reworded(words)
+    for row, value in zip(lines.words, values, strict=True):
+        if not key:
+            row[column] = value
+            continue
+        items = [item for item in _without(row[column], {key}).split("|") if item != "_"]
+        items += [] if value == "_" else [f"{key}={value}"]
+        row[column] = "|".join(sorted(items, key=str.lower)) or "_"
+    return lines.joined()
+
+
 def with_words(block: str, positions: Sequence[int]) -> str:
     """Keep some words of a sentence, in this order, and renumber them, but not their heads.
 

@@ -21,10 +21,12 @@ from .semantic.coarse2fine import Coarse2Fine
 from .semantic.parser import SemanticParser
 from .semantic.seq2seq import Seq2Seq
 from .semantic.tranx import TranX
+from .tags.tagger import BiLSTMTagger
 from .victim import ModelVictim
 
 __all__ = [
     "ESIM",
+    "BiLSTMTagger",
     "BiaffineParser",
     "CanineEncoder",
     "Coarse2Fine",

@@ -13,12 +13,14 @@ from typing import Any
 
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.label_flip import LabelFlip
+from robustparse.attacks.goals.tag_errors import TagErrors
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.options.installed import CONFIGS, comment_of, names_in
 from robustparse.options.yaml_files import read_yaml
 
 _PAPER = re.compile(r"[A-Z][\w-]+(?: et al\.| and [A-Z][\w-]+)? \d{4}")
-TASKS = tuple(task for goal in (AttachmentDrop, WrongForm, LabelFlip) for task in goal.tasks)
+_GOALS = (AttachmentDrop, WrongForm, LabelFlip, TagErrors)
+TASKS = tuple(task for goal in _GOALS for task in goal.tasks)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@ from .classification import CLASSIFICATION
 from .dependency import DEPENDENCY
 from .registry import named, task_of
 from .semantic import semantic_task
+from .tags import TAGS, tags_task
 from .task import Answers, Concatenates, Files, Pictures, Scores, Task, WritesPairs
 
 __all__ = [
     "CLASSIFICATION",
     "DEPENDENCY",
+    "TAGS",
     "Answers",
     "Concatenates",
     "Files",
@@ -16,5 +18,6 @@ __all__ = [
     "WritesPairs",
     "named",
     "semantic_task",
+    "tags_task",
     "task_of",
 ]

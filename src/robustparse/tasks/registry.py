@@ -8,12 +8,13 @@ from robustparse.files import plain_name
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tasks.semantic import semantic_task
+from robustparse.tasks.tags import TAGS
 from robustparse.tasks.task import Record, Task, WritesPairs
 
 
 def all_tasks(language: str | None = None) -> list[Task]:
     """Return every task; semantic parsing in a language, see `semantic_task`."""
-    return [DEPENDENCY, CLASSIFICATION, semantic_task(language)]
+    return [DEPENDENCY, CLASSIFICATION, semantic_task(language), TAGS]
 
 
 def named(name: str, language: str | None = None) -> Task:

@@ -306,8 +306,8 @@ class Scores(ABC):
         headline: the most important score.
         names: the scores of a sentence, of an attack and of a curve, in the order of a table.
         further: scores of a whole file only, which `evaluate` adds.
-        sums: the counts of `correct` that a line of ``examples.jsonl`` holds; the scores `names`
-            are their ratios to ``counted``.
+        sums: the counts of `correct` that a line of ``examples.jsonl`` holds, first those of right
+            parts in the order of `names`.
     """
 
     headline: str
@@ -334,6 +334,22 @@ class Scores(ABC):
     @abstractmethod
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
         """Compute the scores of these sums in percent; None if nothing was counted."""
+
+    def fraction(self, name: str, sums: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return the dividend and the divisor of one of `names`, as linear functions of the sums.
+
+        By default these are the right parts and ``counted``.
+
+        Args:
+            name: the score.
+            sums: numbers, or arrays of one number for each text, by the names in `sums`, and
+                ``counted``.
+        """
+        return sums[self.sums[self.names.index(name)]], sums["counted"]
+
+    def complete(self, sums: Mapping[str, int]) -> bool:
+        """Tell whether all counted parts of an answer are right by every score."""
+        return all(sums[name] == sums["counted"] for name in self.sums)
 
     def right(self, record: Record, when: str) -> dict[str, NDArray[np.bool_]]:
         """Tell which counted parts of an answer in a line of ``examples.jsonl`` are right.

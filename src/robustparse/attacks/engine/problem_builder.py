@@ -135,7 +135,7 @@ class ProblemBuilder:
             if not constraint.of_read_words:
                 mask = constraint.attackable(text)
                 allowed = allowed & _mask(constraint, "attackable", mask, len(allowed))
-        allowed = allowed[reading.positions] & reading.free
+        allowed = allowed[reading.positions] & reading.free & self.goal.editable(example)
         for constraint in self._constraints:
             if constraint.of_read_words:
                 mask = constraint.attackable(example)

@@ -79,6 +79,10 @@ class Goal(ABC):
         """Tell whether the goal can be reached in the sentence; if not, there is no search."""
         return True
 
+    def editable(self, example: Example) -> Mask:
+        """Tell which words of the text an attack may change, `(words,)`; by default all."""
+        return np.ones(len(example.sentence), dtype=np.bool_)
+
     @abstractmethod
     def judge(
         self, problem: Problem, clean: Predictions, states: States, predictions: Predictions

@@ -1,0 +1,70 @@
+"""A data module for sentences with one tag per word, and for the embedded sample."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from robustparse.data.datamodule import DataModule
+from robustparse.data.tags.tagged_sentences import find_split, read_tags, row_columns
+from robustparse.errors import InputError
+from robustparse.types import Example
+
+_LIMIT = "data.init_args.max_length"
+
+
+class TagDataModule(DataModule):
+    """Tagged sentences in files with names such as ``*train.conllu`` or ``train.jsonl``.
+
+    See `tagged_sentences` for the kinds of files. The folder may also be a dataset that
+    ``datasets`` has saved, or ``datasets:NAME`` on the hub.
+
+    Args:
+        columns: the names of the columns of words and tags, and of the label of the text; of a
+            treebank the last one counts: ``upos`` (the default), ``xpos``, ``feats:KEY`` or
+            ``misc:KEY``. Models store them in their checkpoints.
+        repair: whether to repair broken sequences of span tags, as conlleval reads them, instead
+            of rejecting them.
+        settings: see `DataModule`.
+    """
+
+    def __init__(
+        self, columns: list[str] | None = None, repair: bool = False, **settings: Any
+    ) -> None:
+        super().__init__(**settings)
+        self.columns, self.repair = columns, repair
+
+    def read(self, path: str | Path) -> list[Example]:
+        """See `read_tags`."""
+        return read_tags(path, self.columns, self.max_length, limit=_LIMIT, repair=self.repair)
+
+    @property
+    def data_columns(self) -> list[str] | None:
+        """See `DataModule`; a treebank's words are in the column ``form``."""
+        row = self.train_examples[0].row
+        if row is not None:
+            return [*row_columns(self.columns, row.values)]
+        return ["form", self.columns[-1]] if self.columns else None
+
+    def sample(self, split: str) -> list[Example]:
+        """Return a split of the sample with this seed."""
+        from robustparse.data.sample.tags import sample_tags
+
+        return sample_tags(self.seed).split(split)
+
+    def find(self, folder: str, split: str) -> Path:
+        """See `find_split`."""
+        return find_split(folder, split)
+
+    def check_copies(self, copies: Sequence[Example], path: str) -> None:
+        """Reject a tag or label that no training sentence has.
+
+        Raises:
+            InputError: names file, line and tag.
+        """
+        known = {label for example in self.train_examples for label in example.gold.labels}
+        for copy in copies:
+            if unknown := sorted(set(copy.gold.labels) - known):
+                problem = f"the tag {unknown[0].strip()!r}, which no training sentence has"
+                line = None if copy.row is None else copy.line
+                key = None if line else f"sentence {copy.id + 1}"
+                raise InputError(problem, path=path, line=line, key=key)

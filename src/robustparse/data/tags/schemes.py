@@ -1,0 +1,141 @@
+"""Tags of spans: BIO, IOB1 and BILOU, and the spans that a sequence of tags describes.
+
+All tags inside the program are BIO (IOB2): B-x begins a span of class x, I-x continues it, O is
+outside. Any other tag, such as a part of speech, describes a span of one word.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from robustparse.errors import InputError
+
+OUTSIDE = "O"
+BEGIN, INSIDE = "B-", "I-"
+
+Scheme = Literal["words", "bio", "iob1", "bilou"]
+"""``words``: tags without prefixes; ``bilou`` is also BIOES, with E for L and S for U."""
+
+_PREFIXED = re.compile(r"[BILUESM]-.")
+_TO_BIO = {"U": "B", "S": "B", "L": "I", "E": "I", "M": "I"}
+# BILOU: the prefixes that may follow a prefix; O and the end of the sentence are "O".
+_NEXT = {"B": "IL", "I": "IL", "L": "BUO", "U": "BUO", "O": "BUO"}
+_BILOU = {"E": "L", "S": "U", "M": "I"}
+
+
+class Span(NamedTuple):
+    """The words ``begin`` to ``end`` (exclusive) of a class."""
+
+    begin: int
+    end: int
+    kind: str
+
+
+def spans(tags: Sequence[str], strict: bool = False) -> list[Span]:
+    """Return the spans of BIO tags, in order.
+
+    Args:
+        tags: one tag per word.
+        strict: whether an I- tag that continues no span of its class is outside, as in the strict
+            mode of seqeval; otherwise it begins a span, as in conlleval and seqeval's default mode.
+    """
+    found: list[Span] = []
+    open_kind: str | None = None  # the class that an I- tag may continue
+    for position, tag in enumerate(tags):
+        if tag.startswith(INSIDE) and tag[2:] == open_kind:
+            found[-1] = found[-1]._replace(end=position + 1)
+            continue
+        starts = tag.startswith(BEGIN) or (tag.startswith(INSIDE) and not strict)
+        open_kind = tag[2:] if starts else None
+        if starts or (tag != OUTSIDE and not tag.startswith(INSIDE)):
+            found.append(Span(position, position + 1, tag[2:] if starts else tag))
+    return found
+
+
+def in_spans(tags: Sequence[str]) -> list[bool]:
+    """Tell for each word whether it is in a span of BIO tags; a span of one word by itself is none.
+
+    Tags without prefixes, such as parts of speech, mark no span here.
+    """
+    return [tag.startswith((BEGIN, INSIDE)) for tag in tags]
+
+
+def legal(tags: Sequence[str]) -> bool:
+    """Tell whether a sequence is BIO: every I- tag continues a span of its class."""
+    return all(may_follow(before, tag) for before, tag in pairwise((OUTSIDE, *tags)))
+
+
+def may_follow(before: str, tag: str) -> bool:
+    """Tell whether BIO allows a tag after another; ``O`` stands for the start of a sentence."""
+    return not tag.startswith(INSIDE) or before in (BEGIN + tag[2:], tag)
+
+
+def repaired(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return legal BIO tags with the same spans: I- tags that continue no span become B- tags."""
+    legal_tags: list[str] = []
+    for tag in tags:
+        fits = may_follow(legal_tags[-1] if legal_tags else OUTSIDE, tag)
+        legal_tags.append(tag if fits else BEGIN + tag[2:])
+    return tuple(legal_tags)
+
+
+def scheme_of(sequences: Iterable[Sequence[str]]) -> Scheme:
+    """Recognise the scheme of the tags of a file.
+
+    Tags are IOB1 if some I- tag continues no span and every B- tag follows a span of its class;
+    otherwise B- and I- tags are BIO, which may be broken.
+    """
+    prefixes: set[str] = set()
+    starts_inside = begins_alone = False
+    for tags in sequences:
+        for before, tag in pairwise((OUTSIDE, *tags)):
+            if not _PREFIXED.match(tag):
+                continue
+            prefixes.add(tag[0])
+            follows = before[1:] == tag[1:] and before[0] in "BI"
+            starts_inside |= tag[0] == "I" and not follows
+            begins_alone |= tag[0] == "B" and not follows
+    if not prefixes:
+        return "words"
+    if prefixes & set("LUESM"):
+        return "bilou"
+    return "iob1" if starts_inside and not begins_alone else "bio"
+
+
+def to_bio(tags: Sequence[str], scheme: Scheme, repair: bool = False) -> tuple[str, ...]:
+    """Convert the tags of a sentence to BIO.
+
+    Args:
+        tags: one tag per word.
+        scheme: of the tags.
+        repair: whether to repair a broken sequence, as by `repaired`.
+
+    Raises:
+        InputError: the sequence is broken; `InputError.line` is the position of the word.
+    """
+    if scheme == "words":
+        return tuple(tags)
+    if not repair and scheme != "iob1":
+        _check(tags, scheme)
+    letters = ((tag, _TO_BIO.get(tag[0], tag[0])) for tag in tags)
+    bio = (tag if tag == OUTSIDE else f"{letter}{tag[1:]}" for tag, letter in letters)
+    return repaired(bio)
+
+
+def _check(tags: Sequence[str], scheme: Scheme) -> None:
+    follows = _may_follow_in_bilou if scheme == "bilou" else may_follow
+    followed = [*tags, OUTSIDE] if scheme == "bilou" else tags
+    for position, (before, tag) in enumerate(pairwise((OUTSIDE, *followed))):
+        if position < len(tags) and tag != OUTSIDE and not _PREFIXED.match(tag):
+            expected = "O, or a class after B-, I-, and so on"
+            raise InputError(f"the tag {tag!r:.40}", line=position, expected=expected)
+        if not follows(before, tag):
+            last = position == len(tags)
+            found = f"{before!r:.40} at the end" if last else f"{tag!r:.40} after {before!r:.40}"
+            raise InputError(found, line=min(position, len(tags) - 1), expected=scheme.upper())
+
+
+def _may_follow_in_bilou(before: str, tag: str) -> bool:
+    first, second = (_BILOU.get(each[0], each[0]) for each in (before, tag))
+    return second in _NEXT[first] and (second not in "IL" or before[1:] == tag[1:])

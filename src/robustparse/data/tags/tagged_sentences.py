@@ -1,0 +1,328 @@
+"""Reads and writes sentences with one tag per word: CoNLL files, JSON lines, Parquet and datasets.
+
+- CoNLL-U and CoNLL-X: the tags are in column 4 (``upos``) or 5 (``xpos``), or are the values of a
+  key in column 6 or 10 (``feats:Number``, ``misc:Entity``), ``_`` for words without the key.
+- Other CoNLL files, as of CoNLL-2003 (Tjong Kim Sang and De Meulder 2003): a line a word, of two
+  or more columns separated by tabs or blanks; the first is the word, the last its tag, and of three
+  or more columns the second is a part of speech.
+- Rows of JSON, Parquet or a dataset: lists ``tokens`` and ``tags``, and the ``label`` of the text.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from robustparse.data.conllu import COLUMNS, blocks, file_ending, is_word, read_treebank
+from robustparse.data.sentence_lines import with_column
+from robustparse.data.tables import HUB, ending_of, is_dataset, is_parquet, read_table
+from robustparse.data.tags.schemes import scheme_of, to_bio
+from robustparse.data.text_files import find_split as find_table
+from robustparse.errors import InputError, located
+from robustparse.files import plain_name, read_text
+from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
+
+TREEBANKS = (".conllu", ".conllx")
+LINES = (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou", ".tsv")
+TABLES = (".jsonl", ".json", ".parquet")
+ENDINGS = (*TREEBANKS, *LINES, *TABLES)
+
+UNTAGGED = "_"
+_COLUMN = {"upos": 3, "xpos": 4, "feats": 5, "misc": 9}
+_USUAL = (("tokens", "words"), ("tags", "ner_tags", "slots", "pos_tags"), ("label", "intent"))
+_COMMENT = re.compile(r"#\s*(?:newdoc|newpar|[\w:.-]+\s*=)")
+_DOCUMENT = "-DOCSTART-"
+_NAMED = "the columns of words and tags, and of the label if there is one"
+
+
+class _Read(NamedTuple):
+    """A sentence with the tags of its file, and the line of each of its words."""
+
+    example: Example
+    lines: Sequence[int]
+
+
+def read_tags(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    max_length: int | None = None,
+    gold: bool = True,
+    limit: str = "max_length",
+    repair: bool = False,
+) -> list[Example]:
+    """Read the sentences of a file; tags of spans become BIO.
+
+    Args:
+        path: the file, or a dataset.
+        columns: names of the columns of words and tags, and of the label of the text. A treebank
+            takes the last name: ``upos`` (the default), ``xpos``, ``feats:KEY`` or ``misc:KEY``.
+        max_length: longest allowed sentence in words; None allows any.
+        gold: whether every word must have a tag; otherwise tags are not read.
+        limit: the option that raises ``max_length``, for the message.
+        repair: whether to repair broken sequences of span tags instead of rejecting them.
+
+    Raises:
+        InputError: names file and line of content that cannot be used.
+    """
+    path = Path(path)
+    kind = _kind(path)
+    found = list(_READERS[kind](path, columns, gold))
+    scheme = scheme_of(read.example.gold.tags for read in found)
+    examples = []
+    for index, (example, lines) in enumerate(found):
+        with located(path, lines[0]):
+            words = len(example.sentence)
+            if max_length is not None and words > max_length:
+                raise InputError(
+                    f"the sentence has {words} words, over the limit of {max_length}",
+                    remedy=f"raise {limit} or take the sentence out of the file",
+                )
+        try:
+            tags = to_bio(example.gold.tags, scheme, repair or not gold)
+        except InputError as error:
+            error.path, error.line = str(path), lines[error.line or 0]
+            error.remedy = "correct the tags, or set data.init_args.repair to true"
+            raise
+        answer = replace(example.gold, tags=tags)
+        examples.append(replace(example, id=index, gold=answer))
+    if not examples:
+        raise InputError("no sentence in it", path=path)
+    return examples
+
+
+def _kind(path: Path) -> str:
+    """Tell the kind of a file: ``rows``, ``treebank`` or ``lines``."""
+    suffix = Path(plain_name(path)).suffix.lower()
+    if is_dataset(path) or is_parquet(path) or suffix in TABLES:
+        return "rows"
+    if suffix in TREEBANKS:
+        return "treebank"
+    for _, block in blocks(read_text(path)):
+        for line in block:
+            if not line.startswith("#"):
+                return "treebank" if len(line.split("\t")) == COLUMNS else "lines"
+    return "lines"
+
+
+# Treebanks
+
+
+def tag_column(columns: Sequence[str] | None) -> tuple[int, str]:
+    """Return the column of a treebank (from 0) and the key in it, or an empty string.
+
+    Raises:
+        InputError: the last of the names is no such column.
+    """
+    name, _, key = (columns[-1] if columns else "upos").partition(":")
+    keyed = name in ("feats", "misc")
+    if name not in _COLUMN or bool(key) is not keyed:
+        expected = "upos, xpos, feats:KEY or misc:KEY"
+        raise InputError(f"got {list(columns or ())}", key="columns", expected=expected)
+    return _COLUMN[name], key
+
+
+def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+    column, key = tag_column(columns)
+    examples = read_treebank(path, parsed=False)
+    starts = blocks(read_text(path))
+    for example, (start, block) in zip(examples, starts, strict=True):
+        rows = [line.split("\t") for line in block if is_word(line)]
+        lines = [start + at for at, line in enumerate(block) if is_word(line)]
+        tags = [_value(row[column], key) for row in rows]
+        if gold and not key and UNTAGGED in tags:
+            line = lines[tags.index(UNTAGGED)]
+            raise InputError("the word has no tag", path=path, line=line)
+        yield _Read(replace(example, gold=TagSequence(tuple(tags))), lines)
+
+
+def _value(cell: str, key: str) -> str:
+    if not key:
+        return cell
+    items = (item.partition("=") for item in cell.split("|"))
+    return next((value for name, _, value in items if name == key and value), UNTAGGED)
+
+
+# Lines of columns
+
+
+def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+    for start, block in blocks(read_text(path)):
+        rows = {
+            number: _cells(line)
+            for number, line in enumerate(block, start=start)
+            if not _COMMENT.match(line) and not line.startswith(_DOCUMENT)
+        }
+        if not rows:
+            continue
+        width = len(next(iter(rows.values())))
+        for number, cells in rows.items():
+            if len(cells) != width or width < 1 + gold or not all(map(str.strip, cells)):
+                raise InputError(
+                    f"{len(cells)} columns in {' '.join(cells)[:60]!r}",
+                    path=path,
+                    line=number,
+                    expected=f"{max(2, width)}, separated by tabs or blanks: the word first, its "
+                    "tag last",
+                )
+        words = tuple(cells[0] for cells in rows.values())
+        parts = tuple(cells[1] for cells in rows.values()) if width > 2 else ()
+        tags = tuple(cells[-1] if width > 1 else UNTAGGED for cells in rows.values())
+        ending = Path(plain_name(path)).suffix.lower()
+        sentence, text = Sentence(words, xpos=parts), "\n".join(block)
+        example = Example(0, sentence, TagSequence(tags), block=text, ending=ending)
+        yield _Read(example, [*rows])
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("\t") if "\t" in line else line.split()
+
+
+# Rows
+
+
+def _rows(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+    table = read_table(path)
+    names = row_columns(columns, table.rows[0][1])
+    for line, values in table.rows:
+        with located(path, line):
+            words = _texts(values.get(names[0]), names[0], "words")
+            tags = (UNTAGGED,) * len(words)
+            if gold or values.get(names[1]) is not None:
+                tags = _texts(values.get(names[1]), names[1], "tags")
+            if len(tags) != len(words):
+                raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
+            label = values.get(names[2]) if len(names) > 2 else None
+            if len(names) > 2 and gold and not label:
+                raise InputError("no label", key=names[2])
+        layout = Layout(table.kind, names[:1], names[1])
+        example = Example(
+            0,
+            Sentence(words),
+            TagSequence(tags, "" if label is None else str(label).strip()),
+            row=Row(line, values, layout),
+            ending=ending_of(path),
+        )
+        yield _Read(example, [line] * len(words))
+
+
+def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any]) -> tuple[str, ...]:
+    """Return the names of the columns of words and tags, and of the label if there is one.
+
+    Raises:
+        InputError: the first row does not have the columns.
+    """
+    if columns is None:
+        usual = [next((name for name in names if name in values), None) for names in _USUAL]
+        chosen = tuple(name for name in usual if name)
+        missing = usual[0] is None
+    else:
+        chosen = tuple(columns)
+        missing = len(chosen) not in (2, 3) or chosen[0] not in values
+    if missing or len(chosen) < 2:
+        present = ", ".join(map(str, values))
+        found = f"the columns {present}" if columns is None else f"got {list(columns)}"
+        raise InputError(found, key="columns", expected=_NAMED)
+    return chosen
+
+
+def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
+    """Return the texts of a list.
+
+    Raises:
+        InputError: the cell is no list of texts.
+    """
+    listed = isinstance(cell, list) and cell
+    if not listed or not all(isinstance(each, str) and each.strip() for each in cell):  # type: ignore[attr-defined]
+        raise InputError(f"got {cell!r:.60}", key=name, expected=f"a list of {what}")
+    return tuple(cell)  # type: ignore[arg-type]
+
+
+_READERS: dict[str, Callable[[Path, Sequence[str] | None, bool], Iterator[_Read]]] = {
+    "treebank": _treebank,
+    "lines": _lines,
+    "rows": _rows,
+}
+
+
+# Writing
+
+
+def tagged_block(
+    example: Example, tags: Sequence[str], words: Sequence[str] | None, column: tuple[int, str]
+) -> str:
+    """Return the lines of a sentence with other tags, and other words if they are set.
+
+    Args:
+        example: the sentence; one made in memory gets lines of two columns.
+        tags: one per word.
+        words: the new words; None keeps those of the example.
+        column: of a treebank; see `tag_column`.
+    """
+    new = example.sentence.words if words is None else words
+    if not example.block:
+        return "\n".join(f"{word}\t{tag}" for word, tag in zip(new, tags, strict=True))
+    if example.ending in TREEBANKS:
+        return with_column(example.block, column[0], tags, words, column[1])
+    lines, pairs = [], zip(new, tags, strict=True)
+    for line in example.block.split("\n"):
+        if _COMMENT.match(line) or line.startswith(_DOCUMENT):
+            lines.append(line)
+            continue
+        word, tag = next(pairs)
+        _, *between = _cells(line)
+        cells = [word, *between[:-1], tag]
+        lines.append(("\t" if "\t" in line else " ").join(cells))
+    return "\n".join(lines)
+
+
+def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | None) -> Row:
+    """Return the row of a sentence with another answer, and other words if they are set."""
+    row = example.row
+    if row is None:
+        raise ValueError("the example was not read from a row")
+    new = example.sentence.words if words is None else words
+    values = {**row.values, row.layout.texts[0]: list(new), row.layout.label: list(answer.tags)}
+    label = next((name for name in _USUAL[2] if name in row.values), None)
+    if answer.label and label:
+        values[label] = answer.label
+    return replace(row, values=values)
+
+
+# Folders
+
+
+def find_split(folder: str | Path, split: str) -> Path:
+    """Find the one file of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
+
+    Raises:
+        InputError: no file or several files match.
+    """
+    folder = Path(folder) if not str(folder).startswith(HUB) else folder
+    if isinstance(folder, str) or not folder.is_dir() or is_dataset(folder):
+        return find_table(folder, split)
+    names = f"{split}|valid|validation" if split == "dev" else split
+    endings = "|".join(map(re.escape, ENDINGS))
+    name = re.compile(rf"(.*[^a-z])?({names})({endings})", re.IGNORECASE)
+    found = [path for path in sorted(folder.iterdir()) if name.fullmatch(plain_name(path))]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        return find_table(folder, split)
+    listed = ", ".join(path.name for path in found)
+    raise InputError(
+        f"{len(found)} files end in {split} ({listed})",
+        path=folder,
+        expected="one",
+        remedy=f"name it with {split}_file",
+    )
+
+
+def file_kind(path: str | Path) -> str:
+    """Return the ending of files made from this one."""
+    if is_dataset(path) or is_parquet(Path(path)):
+        return ".jsonl"
+    suffix = Path(plain_name(path)).suffix.lower()
+    if suffix in TREEBANKS:
+        return file_ending(path)
+    return suffix if suffix in ENDINGS else ".conll"

@@ -1,0 +1,473 @@
+"""Tagging: one tag per word, scored by accuracy and, for spans, as by seqeval and conlleval.
+
+A tag without a prefix, such as a part of speech, is a span of one word: its F1 is then the
+accuracy. Texts may have a label too, such as an intent.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustparse.data.columns import Known
+from robustparse.data.sentence_lines import as_copy, has_graph, with_words
+from robustparse.data.tables import row_text, table_text
+from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans
+from robustparse.data.tags.tagged_sentences import (
+    ENDINGS,
+    TREEBANKS,
+    file_kind,
+    read_tags,
+    tag_column,
+    tagged_block,
+    tagged_row,
+)
+from robustparse.errors import InputError
+from robustparse.metrics import PunctuationPolicy, counted_words, percent
+from robustparse.tasks.certificate_drawing import (
+    CERTIFICATE_LEGEND,
+    at_edits,
+    draw_witnesses,
+    most_edits,
+    swaps,
+    verdict,
+)
+from robustparse.tasks.task import (
+    ANSWERS,
+    Answers,
+    Files,
+    Pictures,
+    Record,
+    Scores,
+    Task,
+    Written,
+    reworded,
+)
+from robustparse.tasks.text import template
+from robustparse.types import Example, Sentence, TagSequence
+
+
+@dataclass(frozen=True)
+class TagFiles(Files):
+    """CoNLL files, treebanks, JSON lines and datasets; see `tags_task` for the argument."""
+
+    columns: tuple[str, ...] | None = None
+
+    endings = ENDINGS
+    multiline = True
+
+    def read(
+        self,
+        path: str | Path,
+        max_length: int | None = None,
+        gold: bool = True,
+        limit: str = "max_length",
+        columns: Sequence[str] | None = None,
+        known: Known = Known(),  # noqa: B008 - it is frozen
+    ) -> list[Example]:
+        """See `read_tags`; columns are those named, or those of the training data that fit."""
+        if columns is not None:
+            return read_tags(path, columns, max_length, gold, limit)
+        try:
+            return read_tags(path, known.columns or self.columns, max_length, gold, limit)
+        except InputError as error:
+            if error.key != "columns":
+                raise
+            return read_tags(path, None, max_length, gold, limit)
+
+    def sample(self, seed: int, split: str) -> list[Example]:
+        """See `Files.sample`."""
+        from robustparse.data.sample.tags import sample_tags
+
+        return sample_tags(seed).split(split)
+
+    def ending(self, path: str | Path) -> str:
+        """See `Files.ending`; ``.conll`` for files without one."""
+        return file_kind(path)
+
+    def write(
+        self,
+        example: Example,
+        words: Sequence[str] | None = None,
+        answer: TagSequence | None = None,
+    ) -> str:
+        """Return the lines of a sentence and the empty line after it, or its row."""
+        if example.row is not None:
+            return f"{row_text(tagged_row(example, answer or example.gold, words))}\n"
+        tags = (answer or example.gold).tags
+        return f"{tagged_block(example, tags, words, self._column(example))}\n\n"
+
+    def write_all(self, examples: Iterable[Written]) -> Iterator[str]:
+        """Yield the pieces of a file, of rows if the examples were read from rows."""
+        written = iter(examples)
+        if (first := next(written, None)) is None:
+            return
+        every = (each for some in ((first,), written) for each in some)
+        if first[0].row is None:
+            yield from (self.write(*each) for each in every)
+            return
+        yield from table_text(
+            tagged_row(example, answer or example.gold, words) for example, words, answer in every
+        )
+
+    def _column(self, example: Example) -> tuple[int, str]:
+        return tag_column(self.columns) if example.ending in TREEBANKS else (0, "")
+
+    def as_copy(self, example: Example) -> Example:
+        """See `Files.as_copy`; the copy of a treebank's sentence gets another sentence id."""
+        if example.ending not in TREEBANKS or not example.block:
+            return example
+        return replace(example, block=as_copy(example.block))
+
+    def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
+        """Warn of enhanced dependencies, which fit only the original words."""
+        treebank = (each.block for each in examples if each.ending in TREEBANKS and each.block)
+        if any(map(has_graph, treebank)):
+            graphs = "enhanced dependencies (column 9) and empty nodes"
+            yield f"{path}: {graphs} are left out of what is written"
+
+    def check(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        check: Callable[[Sequence[Example]], None],
+        punctuation: PunctuationPolicy = "none",
+    ) -> None:
+        """See `Files.check`; an error names the sentence, or the line of its row."""
+        for example in examples:
+            try:
+                check([example])
+                counted_words(example.sentence, punctuation)
+            except InputError as error:
+                error.path = str(path)
+                error.line = None if example.row is None else example.row.line
+                raise
+
+    def warnings(
+        self,
+        examples: Sequence[Example],
+        path: str | Path,
+        known: Collection[str],
+        punctuation: PunctuationPolicy = "none",
+        training: bool = False,
+    ) -> Iterator[str]:
+        """Warn of tags and labels that the tagger does not know."""
+        names = set(known)
+        unknown = [(each.id, new) for each in examples if (new := {*each.gold.labels} - names)]
+        if unknown:
+            tags = ", ".join(
+                sorted(tag.strip() for tag in set().union(*(new for _, new in unknown)))
+            )
+            effect = "are not learnt" if training else "count as wrong"
+            yield (
+                f"{path}: tags that the tagger never saw in training ({tags}) {effect}, in "
+                f"{len(unknown)} sentences; the first is sentence {unknown[0][0] + 1}"
+            )
+
+    def project(
+        self, example: Example, words: Sequence[str], origins: Sequence[int]
+    ) -> Example | None:
+        """Return the words with the tags of their original words.
+
+        A new word between two words of a span belongs to it, and is otherwise outside. None if a
+        word is new and tags have no such value, as parts of speech.
+        """
+        old = example.gold.tags
+        tags: list[str] = []
+        for position, origin in enumerate(origins):
+            if origin >= 0:
+                tags.append(old[origin])
+                continue
+            if OUTSIDE not in old:
+                return None
+            after = next((old[each] for each in origins[position:] if each >= 0), OUTSIDE)
+            tags.append(after if after.startswith(INSIDE) else OUTSIDE)
+        sentence = reworded(example.sentence, words, origins)
+        answer = replace(example.gold, tags=repaired(tags))
+        changed = replace(example, sentence=sentence, gold=answer)
+        if example.row is not None:
+            return replace(changed, row=tagged_row(changed, answer, words))
+        if not example.block:
+            return changed
+        same = list(origins) == list(range(len(old)))
+        if example.ending in TREEBANKS and not same:
+            if -1 in origins or len(set(origins)) < len(origins):
+                return None
+            block = with_words(example.block, origins)
+            changed = replace(changed, block=block)
+        elif not same:
+            changed = replace(changed, block="")
+        column = self._column(changed)
+        block = tagged_block(changed, answer.tags, words, column) if changed.block else ""
+        return replace(changed, block=block)
+
+
+class TagAnswers(Answers):
+    """`TagSequence` objects."""
+
+    gold_type = TagSequence
+
+    def to_record(self, answer: TagSequence) -> dict[str, Any]:
+        """Return the tags as a list, and the label if there is one."""
+        label = {"text_label": answer.label} if answer.label else {}
+        return {"tags": list(answer.tags), **label}
+
+    def from_record(self, record: Record) -> TagSequence:
+        """See `Answers.from_record`."""
+        tags, label = record.get("tags"), record.get("text_label", "")
+        if not isinstance(tags, list) or not all(isinstance(tag, str) and tag for tag in tags):
+            raise InputError(f"got {tags!r:.60}", key="tags", expected="a list of strings")
+        if not isinstance(label, str):
+            raise InputError(f"got {label!r:.60}", key="text_label", expected="a string")
+        return TagSequence(tuple(tags), label)
+
+    def lines(self, answer: TagSequence, words: Sequence[str]) -> list[str]:
+        """Return for each word its tag, and the label of the text if there is one."""
+        pairs = zip(words, answer.tags, strict=True)
+        return [*(f"{word}: {tag}" for word, tag in pairs), *filter(None, [answer.label])]
+
+    def of(self, record: Record) -> list[TagSequence]:
+        """See `Answers.of`; checks that there is a tag for each word."""
+        n, answers = len(record["tokens"]), super().of(record)
+        for which, answer in zip(ANSWERS, answers, strict=True):
+            if len(answer.tags) != n:
+                found = f"got {len(answer.tags)} tags"
+                raise InputError(found, key=f"{which}: tags", expected=f"{n}, one for each word")
+        return answers
+
+    def difference(
+        self, first: TagSequence, second: TagSequence, apart: Collection[int] = ()
+    ) -> int:
+        """Count the words whose tag differs, and the label if it differs."""
+        pairs = zip(first.tags, second.tags, strict=True)
+        words = sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
+        return words + (first.label != second.label)
+
+    def strict_success(self, record: Record) -> dict[str, bool]:
+        """Tell whether fewer unchanged words have the right tag, or fewer spans are found.
+
+        Only spans without a changed word are compared (``f1``).
+        """
+        gold, before, after = self.of(record)
+        edited = set(record["edited"])
+        words = set(range(len(gold.tags))) - edited - {*record.get("uncounted", [])}
+        untouched = [each for each in spans(gold.tags) if edited.isdisjoint(_words(each))]
+        lost = {
+            name: [sum(answer.tags[word] == gold.tags[word] for word in words), len(found)]
+            for name, answer in (("before", before), ("after", after))
+            for found in [{*spans(answer.tags)} & {*untouched}]
+        }
+        fewer = [new < old for old, new in zip(lost["before"], lost["after"], strict=True)]
+        return dict(zip(TagScores.names, fewer, strict=True))
+
+    def relations(self, record: Record) -> list[str]:
+        """Return the class of the gold span of each changed word, ``O`` for words of the context.
+
+        For other tags than those of spans, return the tag.
+        """
+        tags = self.from_record(record["gold"]).tags
+        classes = (tags[position] for position in record["edited"])
+        return [tag[2:] if tag.startswith(("B-", "I-")) else tag for tag in classes]
+
+    def kind(self, record: Record) -> str | None:
+        """Return the gold label of the text, if texts have labels."""
+        return self.from_record(record["gold"]).label or None
+
+
+class TagScores(Scores):
+    """Accuracy, and F1, precision and recall of spans.
+
+    A span is right if its words and its class are (Tjong Kim Sang and De Meulder 2003). ``f1``,
+    ``precision`` and ``recall`` are those of seqeval's default mode and of conlleval; the
+    ``strict`` ones are those of its strict mode for BIO tags. ``label_accuracy`` is the share of
+    texts with the right label, ``frames`` that of texts with the right label and spans.
+    """
+
+    headline = "f1"
+    names = ("accuracy", "f1")
+    further = (
+        *("precision", "recall", "strict_precision", "strict_recall", "strict_f1"),
+        *("label_accuracy", "frames"),
+    )
+    sums = ("correct", "correct_spans", "predicted_spans", "gold_spans")
+
+    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
+        """See `counted_words`; a span counts if its first word does."""
+        return counted_words(sentence, punctuation)
+
+    def correct(
+        self, answer: TagSequence, example: Example, counted: NDArray[np.bool_]
+    ) -> dict[str, int]:
+        """See `Scores.correct`."""
+        gold = example.gold
+        wanted = _counted(spans(gold.tags), counted)
+        found = _counted(spans(answer.tags), counted)
+        strict = _counted(spans(answer.tags, strict=True), counted)
+        pairs = zip(answer.tags, gold.tags, counted.tolist(), strict=True)
+        right_label = bool(gold.label) and answer.label == gold.label
+        return {
+            "counted": int(counted.sum()),
+            "correct": sum(a == b for a, b, counts in pairs if counts),
+            "correct_spans": len(found & wanted),
+            "predicted_spans": len(found),
+            "gold_spans": len(wanted),
+            "strict_correct_spans": len(strict & wanted),
+            "strict_predicted_spans": len(strict),
+            "texts": bool(gold.label),
+            "correct_labels": right_label,
+            "correct_frames": right_label and found == wanted,
+        }
+
+    def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
+        """Compute the scores whose sums are given."""
+        gold, predicted = sums.get("gold_spans", 0), sums.get("predicted_spans", 0)
+        right = sums.get("correct_spans", 0)
+        scores = {
+            "accuracy": _ratio(sums.get("correct", 0), sums.get("counted", 0)),
+            "f1": _ratio(2 * right, gold + predicted),
+            "precision": _ratio(right, predicted),
+            "recall": _ratio(right, gold),
+        }
+        if "strict_correct_spans" in sums:
+            strict, found = sums["strict_correct_spans"], sums["strict_predicted_spans"]
+            scores |= {
+                "strict_precision": _ratio(strict, found),
+                "strict_recall": _ratio(strict, gold),
+                "strict_f1": _ratio(2 * strict, gold + found),
+                "label_accuracy": _ratio(sums["correct_labels"], sums["texts"]),
+                "frames": _ratio(sums["correct_frames"], sums["texts"]),
+            }
+        return scores
+
+    def fraction(self, name: str, sums: Mapping[str, Any]) -> tuple[Any, Any]:
+        """See `Scores.fraction`; F1 is 2 * right / (gold + predicted)."""
+        if name == "f1":
+            return 2 * sums["correct_spans"], sums["gold_spans"] + sums["predicted_spans"]
+        return super().fraction(name, sums)
+
+    def complete(self, sums: Mapping[str, int]) -> bool:
+        """See `Scores.complete`; the tags decide."""
+        return sums["correct"] == sums["counted"]
+
+    def right(self, record: Record, when: str) -> dict[str, NDArray[np.bool_]]:
+        """See `Scores.right`; a span is a part at its first word."""
+        gold, *answers = TagAnswers().of(record)
+        answer = answers[ANSWERS.index(when) - 1]
+        counted = np.ones(len(gold.tags), dtype=np.bool_)
+        counted[record.get("uncounted", [])] = False
+        wanted, found = {*spans(gold.tags)}, {*spans(answer.tags)}
+        tags = np.array([a == b for a, b in zip(answer.tags, gold.tags, strict=True)], np.bool_)
+        starts = (_starts(each, len(counted)) for each in (found & wanted, found, wanted))
+        parts = zip(self.sums, (tags, *starts), strict=True)
+        return {name: part[counted] for name, part in parts}
+
+
+def _counted(found: Sequence[Span], counted: NDArray[np.bool_]) -> set[Span]:
+    return {span for span in found if counted[span.begin]}
+
+
+def _starts(found: Collection[Span], words: int) -> NDArray[np.bool_]:
+    starts = np.zeros(words, dtype=np.bool_)
+    starts[[span.begin for span in found]] = True
+    return starts
+
+
+def _words(span: Span) -> range:
+    return range(span.begin, span.end)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return percent(part, whole) if whole else None
+
+
+# Pictures
+
+
+def segments(
+    words: Sequence[str], answer: TagSequence, gold: TagSequence, edited: Collection[int] = ()
+) -> list[dict[str, Any]]:
+    """Divide a text into spans and the words between them.
+
+    Returns:
+        For each the ``words`` (pairs of a word and whether it was changed), the ``kind`` of a span
+        or ``""``, and whether it is ``right``, a span of the gold answer.
+    """
+    found, wanted = {span.begin: span for span in spans(answer.tags)}, {*spans(gold.tags)}
+    parts: list[dict[str, Any]] = []
+    position = 0
+    while position < len(words):
+        span = found.get(position, Span(position, position + 1, ""))
+        inside = [(words[word], word in edited) for word in _words(span)]
+        right = not span.kind or span in wanted
+        parts.append({"words": inside, "kind": span.kind, "right": right})
+        position = span.end
+    return parts
+
+
+def _draw(record: Record) -> str:
+    """Draw the spans of the gold answer, and those before and after the attack."""
+    gold, before, after = TagAnswers().of(record)
+    edited = set(record["edited"])
+    rows = [
+        ("gold", segments(record["tokens"], gold, gold), gold.label),
+        ("before", segments(record["tokens"], before, gold), before.label),
+        ("after", segments(record["adversarial_tokens"], after, gold, edited), after.label),
+    ]
+    return template("spans.html.j2").render(rows=rows, label=gold.label)
+
+
+def _draw_certificate(record: Record) -> str:
+    """List the gold spans with what is certified of them, and the witnesses."""
+    answers, words = TagAnswers(), record["tokens"]
+    gold = answers.from_record(record["gold"])
+
+    def named(span: Span) -> str:
+        return f"{' '.join(words[span.begin : span.end])} ({span.kind})"
+
+    wanted = {span.begin: span for span in spans(gold.tags)}
+    uncounted = {*record.get("uncounted", [])}
+    facts = [
+        (named(span), verdict(record, "f1", begin))
+        for begin, span in wanted.items()
+        if begin not in uncounted
+    ]
+    rows = []
+    for witness in record["witnesses"]:
+        tags = answers.from_record(witness["answer"]).tags
+        refuted = witness["refutes"].get("f1", [])
+        lost = [named(wanted[word]) for word in refuted if word in wanted]
+        lost += [
+            f"{words[word]}: {gold.tags[word]} \N{RIGHTWARDS ARROW} {tags[word]}"
+            for word in witness["refutes"].get("accuracy", [])
+        ]
+        if lost:
+            rows.append((swaps(record, witness), lost))
+    state = f"certified {at_edits(most_edits(record))}"
+    return draw_witnesses(record, "Lost spans and tags", rows, facts=facts, state=state)
+
+
+_LEGEND = (
+    '<ul class="legend"><li><mark>word</mark>substituted</li><li>A box is a span, with its class '
+    "after it; a dashed box of another color is no span of the gold answer.</li></ul>"
+)
+
+
+def tags_task(columns: Sequence[str] | None = None) -> Task:
+    """Return the task of tagging.
+
+    Args:
+        columns: the columns of the model's training data, see `read_tags`.
+    """
+    return Task(
+        "tags",
+        TagFiles(None if columns is None else tuple(columns)),
+        TagAnswers(),
+        TagScores(),
+        Pictures(_draw, _LEGEND, _draw_certificate, CERTIFICATE_LEGEND),
+    )
+
+
+TAGS = tags_task()
