@@ -210,7 +210,8 @@ class Attack:
             return
         self.check(first)  # before anything is loaded
         self.check_scores(victim)
-        goal = usual_goal(first[0].gold) if self.goal is None else self.goal
+        gold = first[0].gold
+        goal = usual_goal(gold) if self.goal is None else self.goal.against(gold)
         builder = ProblemBuilder(
             victim, self.candidates, self.constraints, goal, self.seed, statistics
         )

@@ -19,6 +19,7 @@ from robustparse.attacks.attack import Attack, usual_goal
 from robustparse.attacks.candidates.table import TableCandidates
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import Parse
+from robustparse.attacks.goals.tag_errors import GoldTags
 from robustparse.attacks.goals.wrong_form import GoldForm
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import Answer, Predict, Propose, Search, Searching
@@ -54,7 +55,7 @@ class Witness:
 class Certificate:
     """Which parts of the answer to one sentence are refuted, and by which inputs.
 
-    The parts are the counted words of a tree, or the whole answer. Every score of the task, such as
+    The parts are the counted words of a tree or tags, or the whole answer. Every score of the task, such as
     `uas` and `las`, judges each of them.
 
     Args:
@@ -227,14 +228,17 @@ def right_parts(problem: Problem, predictions: Predictions) -> Mask:
     """Compare n predictions with the gold answer of a sentence.
 
     Returns:
-        Which parts of an answer are right by each score, `(n, parts, scores)`: the heads of all
-        words, and heads with labels, `(n, words, 2)`; a label or a form, `(n, 1, 1)`.
+        Which parts of an answer are right by each score, `(n, parts, scores)`: for all words their
+        heads, and heads with labels, or their tags, and the gold spans that they begin,
+        `(n, words, 2)`; a label or a form, `(n, 1, 1)`.
     """
     gold = problem.gold
     if isinstance(gold, Parse):
         heads, labels, *_ = predictions
         right_heads = heads == gold.heads
         return np.stack([right_heads, right_heads & (labels == gold.labels)], axis=-1)
+    if isinstance(gold, GoldTags):
+        return np.stack([predictions[0] == gold.tags, gold.found(predictions[0])], axis=-1)
     if isinstance(gold, GoldForm):
         _, meanings, *_ = predictions
         right: Mask = meanings == gold.meaning

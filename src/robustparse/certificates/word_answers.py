@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.tasks.task import Files
-from robustparse.types import DependencyTree, Example
+from robustparse.types import DependencyTree, Example, TagSequence
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class WordAnswers:
     def of(cls, examples: Iterable[Example]) -> "WordAnswers":
         """Count the words of examples, and those of their contexts.
 
-        The answer of a word is its tag and relation in a tree, otherwise the gold answer of its
+        The answer of a word is its tag and relation in a tree, or its gold tag, otherwise the gold answer of its
         text.
         """
         answers: dict[str, Counter[Hashable]] = defaultdict(Counter)
@@ -34,6 +34,8 @@ class WordAnswers:
             if isinstance(gold, DependencyTree):
                 tags = sentence.tags or ("_",) * len(words)
                 of_words = [*zip(tags, gold.labels, strict=True)]
+            if isinstance(gold, TagSequence):
+                of_words = gold.tags
             for word, answer in zip(words, of_words, strict=True):
                 answers[word.lower()][answer] += 1
         return cls({word: answers[word] for word in sorted(answers)})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Self
 
-from robustparse.evaluation.records import WHEN, ExampleRecord
+from robustparse.evaluation.records import WHEN, ExampleRecord, When
 from robustparse.metrics import percent
 from robustparse.tasks.task import Task
 
@@ -69,8 +69,8 @@ class AttackSums:
             "n_sentences": n,
             "n_skipped": s["skipped"],
             "n_words": s["words"],
-            "clean": self._answers(clean=1),
-            "attacked": self._answers(attacked=1),
+            "clean": self._answers("clean"),
+            "attacked": self._answers("attacked"),
             "success_rate": _rate(s["success"], tried),
             "targeted": {
                 "n_sentences": s["targeted"],
@@ -90,15 +90,13 @@ class AttackSums:
 
     def drops(self) -> dict[str, float | None]:
         """Compute what each score loses under the attack, in points."""
-        # Scores have the same denominator, so their difference is the score of the difference.
-        return self._answers(clean=1, attacked=-1)
+        clean, attacked = map(self._answers, WHEN)
+        lost = ((name, clean[name], attacked[name]) for name in clean)
+        return {name: None if a is None or b is None else a - b for name, a, b in lost}
 
-    def _answers(self, **weights: int) -> dict[str, float | None]:
-        """Compute the scores of weighted sums over answers."""
-        sums = {
-            name: sum(weight * self.sums[f"{when}_{name}"] for when, weight in weights.items())
-            for name in self.task.scores.sums
-        }
+    def _answers(self, when: When) -> dict[str, float | None]:
+        """Compute the scores of the answers before or after the attack."""
+        sums = {name: self.sums[f"{when}_{name}"] for name in self.task.scores.sums}
         return self.task.scores.score({"counted": self.sums["counted"], **sums})
 
 

@@ -240,7 +240,7 @@ def _refuted(
         ValueError: a witness does not refute a part that it should.
     """
     refuted: dict[str, dict[int, float]] = {name: {} for name in task.scores.names}
-    sums = dict(zip(task.scores.names, task.scores.sums, strict=True))
+    sums = dict(zip(task.scores.names, task.scores.sums, strict=False))
     for witness in record["witnesses"]:
         answer = task.answers.from_record(witness["answer"])
         for name, parts in witness["refutes"].items():

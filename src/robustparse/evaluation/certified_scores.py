@@ -49,12 +49,13 @@ class CertifiedScores:
             changeable=any(count != 1 for count in record["inputs"].values()),
         )
         self._clean.update({name: record["clean"][name] for name in sums})
+        further = {name: record["clean"][name] for name in sums[len(self.task.scores.names) :]}
         self._clean[TREE] += 0 < counted == record["clean"][sums[-1]]
         for each, (lower, upper) in self._bounds.items():
             certified = record["certified"][each]
             survived = record["survived"].get(each, certified)
             for total, parts in ((lower, certified), (upper, survived)):
-                total.update(self._right(parts))
+                total.update({**further, **self._right(parts)})
                 total[TREE] += 0 < counted == len(parts[self.task.scores.names[-1]])
             self._undecided[each] += each in record["undecided"]
             self._tried[each] += record["tried"][each]
@@ -90,9 +91,8 @@ class CertifiedScores:
     def _right(self, parts: Parts) -> dict[str, int]:
         """Count the parts for each score; the keys are the names of the sums."""
         scores = self.task.scores
-        return {
-            total: len(parts[name]) for name, total in zip(scores.names, scores.sums, strict=True)
-        }
+        pairs = zip(scores.names, scores.sums, strict=False)
+        return {total: len(parts[name]) for name, total in pairs}
 
     def _scores(self, sums: Mapping[str, int]) -> Percentages:
         """Compute scores in percent from sums; for parsers, also that of whole trees."""

@@ -25,9 +25,12 @@ from robustparse.evaluation.rows import ANSWERS, read_rows, right_parts
 from robustparse.evaluation.significance import (
     AttackedCounts,
     Interval,
+    correct_parts,
+    counts_of,
     holm,
     paired_bootstrap,
     paired_permutation,
+    score_in_percent,
 )
 from robustparse.files import as_written
 from robustparse.tasks.registry import named
@@ -103,15 +106,18 @@ def _differences(
     first: AttackedCounts, other: AttackedCounts
 ) -> list[tuple[Interval, tuple[Sequence[int], Sequence[int]]]]:
     """Return the difference in each of `MEASURES`, and both systems' values per sentence."""
-    lost = tuple(
-        [clean - attacked for clean, attacked in zip(counts.clean, counts.attacked, strict=True)]
-        for counts in (first, other)
+    clean, attacked = (
+        (correct_parts(getattr(first, when)), correct_parts(getattr(other, when))) for when in WHEN
     )
-    clean, fooled = (first.clean, other.clean), (first.fooled(), other.fooled())
+    lost = [
+        [old - new for old, new in zip(*each, strict=True)]
+        for each in zip(clean, attacked, strict=True)
+    ]
+    fooled = (first.fooled(), other.fooled())
     ones = [1] * len(first.counted)
     return [
-        (paired_bootstrap(_difference, clean, first.counted, seed=0), clean),
-        (other.gained(first), (first.attacked, other.attacked)),
+        (paired_bootstrap(_difference, [first.clean, other.clean], first.counted, seed=0), clean),
+        (other.gained(first), attacked),
         (other.lost_beyond(first), (lost[0], lost[1])),
         (paired_bootstrap(_difference, fooled, ones, seed=0), fooled),
     ]
@@ -135,9 +141,15 @@ class SentenceCounts:
     counted: list[int]
     right: dict[tuple[When, str], list[int]]
 
-    def of(self, part: str) -> AttackedCounts:
+    def of(self, score: str) -> AttackedCounts:
         """Return the counts behind one score."""
-        return AttackedCounts(self.counted, *(self.right[when, part] for when in WHEN))
+        clean, attacked = (self.sums(when) for when in WHEN)
+        return AttackedCounts.of(self.task.scores, score, clean, attacked)
+
+    def sums(self, when: When) -> dict[str, list[int]]:
+        """Return the sums of each sentence by name, and the counted units."""
+        scores = self.task.scores
+        return {"counted": self.counted, **{name: self.right[when, name] for name in scores.sums}}
 
 
 def compare(folders: Sequence[Path]) -> list[Difference]:
@@ -167,12 +179,12 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
     systems = [read_counts(folder) for folder in folders]
     check_same_sentences(systems, folders)
     first, *others = systems
-    scores = [*zip(first.task.scores.names, first.task.scores.sums, strict=True)]
-    rows = [(index, *score) for index in range(len(others)) for score in scores]
-    tested = compare_counts([(first.of(part), others[index].of(part)) for index, _, part in rows])
+    scores = first.task.scores.names
+    rows = [(index, score) for index in range(len(others)) for score in scores]
+    tested = compare_counts([(first.of(score), others[index].of(score)) for index, score in rows])
     return [
-        Difference(index, measure, score, _percent(first.of(part), measure), difference)
-        for (index, score, part), measures in zip(rows, tested, strict=True)
+        Difference(index, measure, score, _percent(first.of(score), measure), difference)
+        for (index, score), measures in zip(rows, tested, strict=True)
         for measure, difference in measures.items()
     ]
 
@@ -182,7 +194,7 @@ def _percent(counts: AttackedCounts, measure: str) -> float:
     if measure == "fooled":
         return 100 * sum(counts.fooled()) / len(counts.counted)
     clean, attacked = (
-        100 * sum(right) / sum(counts.counted) for right in (counts.clean, counts.attacked)
+        score_in_percent(right, counts.counted) for right in (counts.clean, counts.attacked)
     )
     return {"clean": clean, "attacked": attacked, "lost": clean - attacked}[measure]
 
@@ -224,7 +236,6 @@ def is_evaluated(folder: Path) -> bool:
 def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
     systems = [_evaluated(folder) for folder in folders]
     task, first = systems[0]
-    scores = [*zip(task.scores.names, task.scores.sums, strict=True)]
     rows = []
     for system, (other, folder) in enumerate(zip(systems[1:], folders[1:], strict=True)):
         if other[0].name != task.name or other[1].keys() != first.keys():
@@ -238,18 +249,21 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
                 remedy = "evaluate the same data, with the same --seed and settings"
                 expected = f"those of {folders[0]}"
                 raise InputError(problem, path=folder, expected=expected, remedy=remedy)
-            rows += [(system, measure, *score) for score in scores]
+            rows += [(system, measure, score) for score in task.scores.names]
     tested, percents = [], []
-    for system, measure, _, part in rows:
+    for system, measure, score in rows:
         counts = first[measure]
-        both = counts.right[part], systems[1 + system][1][measure].right[part]
+        both = [
+            counts_of(task.scores, score, {"counted": counts.counted, **each.right})
+            for each in (counts, systems[1 + system][1][measure])
+        ]
         points = paired_bootstrap(_difference, both, counts.counted, seed=0)
-        tested.append((points, paired_permutation(*both, seed=0)))
-        percents.append(100 * sum(both[0]) / sum(counts.counted))
+        tested.append((points, paired_permutation(*map(correct_parts, both), seed=0)))
+        percents.append(score_in_percent(both[0], counts.counted))
     adjusted = holm([p for _, p in tested])
     return [
         Difference(system, measure, score, percent, Tested(*pair, value))
-        for (system, measure, score, _), percent, pair, value in zip(
+        for (system, measure, score), percent, pair, value in zip(
             rows, percents, tested, adjusted, strict=True
         )
     ]

@@ -289,7 +289,7 @@ def _check_answers(
 def _right(task: Task, answer: object, example: Example) -> bool:
     counted = task.scores.counted(example.sentence, "none")
     sums = task.scores.correct(answer, example, counted)
-    return all(sums[name] == sums["counted"] for name in task.scores.sums)
+    return task.scores.complete(sums)
 
 
 def _scores(rows: Sequence[PairOutcome]) -> PairScores:

@@ -98,7 +98,7 @@ def _answered(
         "tokens": list(example.sentence.words),
         "gold": task.answers.to_record(example.gold),
         "answer": task.answers.to_record(answer),
-        "right": all(sums[name] == sums["counted"] for name in task.scores.sums),
+        "right": task.scores.complete(sums),
         "counted": sums["counted"],
         "correct": {name: sums[name] for name in task.scores.sums},
     }

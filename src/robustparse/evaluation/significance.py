@@ -2,22 +2,25 @@
 
 Sentences are drawn with replacement, the same for every system (Efron and Tibshirani 1993, chapter
 13; Koehn 2004). The statistic is computed from the corpus-level scores of each draw (correct units
-divided by counted units); percentiles of its values are the bounds of the interval. Sentences with
-equal counts are drawn together in a fixed order, so that the order of sentences and the grouping of
-draws change no digit.
+divided by counted units, or by a divisor of each answer, as for F1); percentiles of its values are
+the bounds of the interval. Sentences with equal counts are drawn together in a fixed order, so that
+the order of sentences and the grouping of draws change no digit.
 
 An interval describes the trained system; training again with another seed varies more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robustparse.tasks.task import Scores as TaskScores
+
 Scores: TypeAlias = NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Scores], Scores]
+Sums: TypeAlias = Mapping[str, Sequence[int]]
 
 LEVEL = 0.95  # probability inside an interval
 CHUNK = 1_000  # draws held in memory at once
@@ -52,7 +55,8 @@ def paired_bootstrap(
         statistic: from scores in percent, shape `(systems, draws)`, to one value a draw, shape
             `(draws,)`, NaN where undefined. Such draws count as below the lower and above the upper
             bound, so that an interval is never narrower for them.
-        correct: shape `(systems, sentences)`, correct parts.
+        correct: for each system its correct parts, shape `(sentences,)`, or these and what they are
+            divided by, shape `(sentences, 2)`.
         counted: shape `(sentences,)`, counted parts, the same for all systems.
         seed: of the draws.
         draws: resampled corpora; 10,000 leaves a bound uncertain by about 2 % of the interval.
@@ -68,12 +72,13 @@ def paired_bootstrap(
         raise ValueError(f"draws must be >= 1, got {draws}")
     counts = _checked(correct, counted)
     kinds, multiplicity = np.unique(counts, axis=1, return_counts=True)
-    estimate = float(statistic(_scores(kinds @ multiplicity[:, None]))[0])
+    systems = len(correct)
+    estimate = float(statistic(_scores(kinds @ multiplicity[:, None], systems))[0])
     if not np.isfinite(estimate):
         raise ValueError(
             "the statistic is undefined on these sentences: nothing was lost to recover"
         )
-    values = _draw(statistic, kinds, multiplicity, seed, draws)
+    values = _draw(lambda sums: statistic(_scores(sums, systems)), kinds, multiplicity, seed, draws)
     undefined = np.isnan(values)
     rank = int((1 - LEVEL) / 2 * draws)
     lower = np.sort(np.where(undefined, -np.inf, values))[rank]
@@ -87,7 +92,8 @@ def paired_permutation(
     """Return the p-value of two systems' scores, by the paired permutation test, two-sided.
 
     In each draw the two systems' answers to every sentence change places with probability 1/2
-    (Fisher 1935; Yeh 2000). Of equally many counted parts, scores differ as the sums of right ones.
+    (Fisher 1935; Yeh 2000). Of equally many counted parts, scores differ as the sums of right ones;
+    with other divisors, the sums of right parts are tested.
 
     Args:
         first: correct parts of one system's answers, `(sentences,)`.
@@ -132,17 +138,23 @@ class AttackedCounts:
 
     Args:
         counted: parts that enter the scores, `(sentences,)`.
-        clean: correct parts of the answers to the originals, `(sentences,)`.
-        attacked: correct parts of the answers to the perturbed sentences, `(sentences,)`.
+        clean: correct parts of the answers to the originals, see `paired_bootstrap`.
+        attacked: correct parts of the answers to the perturbed sentences.
     """
 
     counted: Sequence[int]
-    clean: Sequence[int]
-    attacked: Sequence[int]
+    clean: Sequence[Any]
+    attacked: Sequence[Any]
+
+    @classmethod
+    def of(cls, scores: TaskScores, name: str, clean: Sums, attacked: Sums) -> "AttackedCounts":
+        """Return the counts behind a score, from the sums of each sentence before and after."""
+        both = (counts_of(scores, name, sums) for sums in (clean, attacked))
+        return cls(clean["counted"], *both)
 
     def fooled(self) -> list[int]:
         """Return 1 for each sentence of which fewer parts are right under attack, 0 for others."""
-        pairs = zip(self.clean, self.attacked, strict=True)
+        pairs = zip(correct_parts(self.clean), correct_parts(self.attacked), strict=True)
         return [int(attacked < clean) for clean, attacked in pairs]
 
     def lost(self) -> Interval:
@@ -192,34 +204,66 @@ class AttackedCounts:
         return paired_bootstrap(statistic, correct, self.counted, seed=0)
 
 
+def counts_of(scores: TaskScores, name: str, sums: Sums) -> Sequence[Any]:
+    """Return the correct parts of each answer, with the divisor unless it is ``counted``.
+
+    Args:
+        scores: of the task.
+        name: the score.
+        sums: lists with a number for each sentence, see `Scores.fraction`.
+    """
+    arrays = {key: np.asarray(values, dtype=np.int64) for key, values in sums.items()}
+    part, whole = scores.fraction(name, arrays)
+    counts = part if whole is arrays["counted"] else np.stack([part, whole], 1)
+    listed: Sequence[Any] = counts.tolist()
+    return listed
+
+
+def correct_parts(counts: Sequence[Any]) -> list[int]:
+    """Return the correct parts of each sentence, without divisors."""
+    return [int(each[0] if isinstance(each, Sequence) else each) for each in counts]
+
+
+def score_in_percent(counts: Sequence[Any], counted: Sequence[int]) -> float:
+    """Return the score of all sentences; NaN if the divisor is 0."""
+    return float(_scores(_checked([counts], counted).sum(axis=1, keepdims=True), 1)[0, 0])
+
+
 def _draw(
-    statistic: Statistic,
+    statistic: Callable[[NDArray[np.int64]], Scores],
     kinds: NDArray[np.int64],
     multiplicity: NDArray[np.int64],
     seed: int,
     draws: int,
 ) -> Scores:
-    """Compute the statistic of each draw from distinct columns of counts and their numbers."""
+    """Compute the statistic of sums of each draw, from distinct columns of counts."""
     n = int(multiplicity.sum())
     rng = np.random.default_rng(seed)
     values = []
     for start in range(0, draws, CHUNK):
         times = rng.multinomial(n, multiplicity / n, min(CHUNK, draws - start))
-        values.append(statistic(_scores(kinds @ times.T)))
+        values.append(statistic(kinds @ times.T))
     return np.concatenate(values)
 
 
-def _scores(sums: NDArray[np.int64]) -> Scores:
-    """Compute scores in percent, shape `(systems, draws)`, from sums: counted in row 0, correct."""
+def _scores(sums: NDArray[np.int64], systems: int) -> Scores:
+    """Compute scores in percent, shape `(systems, draws)`, from sums: divisors, then correct."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores: Scores = 100 * sums[1:] / sums[0]
+        scores: Scores = 100 * sums[-systems:] / sums[:-systems]
     return scores
 
 
 def _checked(correct: Sequence[ArrayLike], counted: ArrayLike) -> NDArray[np.int64]:
-    """Stack counted and correct parts as rows, shape `(1 + systems, sentences)`."""
-    right, sizes = np.asarray(correct), np.asarray(counted)
-    if right.ndim != 2 or sizes.shape != right.shape[1:] or not sizes.size:
+    """Stack divisors and correct parts as rows, shape `(divisors + systems, sentences)`.
+
+    There is one divisor, counted, or one for each system.
+    """
+    sides, sizes = [np.asarray(each) for each in correct], np.asarray(counted)
+    if any(side.ndim == 2 for side in sides):
+        pairs = [side if side.ndim == 2 else np.stack([side, sizes], 1) for side in sides]
+        sides, sizes = [pair[:, 0] for pair in pairs], np.stack([pair[:, 1] for pair in pairs])
+    right = np.asarray(sides)
+    if right.ndim != 2 or sizes.shape[-1:] != right.shape[1:] or not sizes.size:
         raise ValueError(
             "correct must have shape (systems, sentences) and counted (sentences,), with at least "
             f"one sentence, got {right.shape} and {sizes.shape}"

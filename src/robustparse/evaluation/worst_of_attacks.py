@@ -7,7 +7,7 @@ at least the score that is certified for all edits that these attacks may make.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,7 +22,13 @@ from robustparse.evaluation.comparison import (
     read_counts,
 )
 from robustparse.evaluation.records import EXAMPLES, WHEN, RunRecord, When, read_run
-from robustparse.evaluation.significance import Interval, Scores, paired_bootstrap
+from robustparse.evaluation.significance import (
+    Interval,
+    Scores,
+    counts_of,
+    paired_bootstrap,
+    score_in_percent,
+)
 from robustparse.files import as_written
 from robustparse.tasks.task import Task
 
@@ -122,11 +128,13 @@ def _worst(attacks: Sequence[tuple[Path, RunRecord]]) -> WorstOfAttacks:
     counts = [read_counts(folder) for folder in folders]
     check_same_sentences(counts, folders)
     task, counted = counts[0].task, counts[0].counted
-    clean, worst = (_right_in_all(counts, folders, when) for when in WHEN)
-    names = [*zip(task.scores.names, task.scores.sums, strict=True)]
+    names, further = task.scores.names, task.scores.sums[len(task.scores.names) :]
+    clean, worst = ({"counted": counted, **_right_in_all(counts, folders, w)} for w in WHEN)
+    worst |= {name: clean[name] for name in further}  # no parts that attacks have in common
 
-    def scores(right: dict[str, list[int]]) -> dict[str, float]:
-        return {name: 100 * sum(right[total]) / sum(counted) for name, total in names}
+    def scores(sums: Mapping[str, list[int]]) -> dict[str, float]:
+        by_score = ((name, counts_of(task.scores, name, sums)) for name in names)
+        return {name: score_in_percent(of_score, counted) for name, of_score in by_score}
 
     return WorstOfAttacks(
         name=" + ".join(attacks[0][1].get("victims", [])),
@@ -134,13 +142,12 @@ def _worst(attacks: Sequence[tuple[Path, RunRecord]]) -> WorstOfAttacks:
         n_sentences=len(counted),
         clean=scores(clean),
         attacks=tuple(
-            AttackScores(
-                folder, run, scores({total: each.right["attacked", total] for _, total in names})
-            )
+            AttackScores(folder, run, scores(each.sums("attacked")))
             for (folder, run), each in zip(attacks, counts, strict=True)
         ),
         worst={
-            name: paired_bootstrap(_only, [worst[total]], counted, seed=0) for name, total in names
+            name: paired_bootstrap(_only, [counts_of(task.scores, name, worst)], counted, seed=0)
+            for name in names
         },
     )
 

@@ -20,7 +20,7 @@ from robustparse.options.yaml_files import read_yaml
 
 _PAPER = re.compile(r"[A-Z][\w-]+(?: et al\.| and [A-Z][\w-]+)? \d{4}")
 _GOALS = (AttachmentDrop, WrongForm, LabelFlip, TagErrors)
-TASKS = tuple(task for goal in _GOALS for task in goal.tasks)
+TASKS = (*dict.fromkeys(task for goal in _GOALS for task in goal.tasks),)
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
     if summary is None:
         return None
     task = named(summary["task"])
-    sentences, counts = _sentences(folder, records, task, unread)
+    sentences = _sentences(folder, records, task, unread)
     if (folder / CURVES).exists():
         with noting(unread):
             plots = (_read_plot(folder / CURVES),)
@@ -189,7 +189,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
         name=name,
         task=task,
         summary=summary,
-        counts=AttackedCounts(*zip(*counts, strict=True)) if counts else AttackedCounts((), (), ()),
+        counts=_counts(task, sentences),
         path=folder,
         run=run,
         plots=plots,
@@ -267,20 +267,30 @@ def _so_far(
     return cast(Summary, {"attack": run.get("attack", "unknown"), **figures})
 
 
+def _counts(task: Task, sentences: Sequence[AttackedSentence]) -> AttackedCounts:
+    """Return the counts of the sentences by the headline score."""
+    records = [sentence.record for sentence in sentences]
+    counted = [record["counted"] for record in records]
+    clean, attacked = (
+        {"counted": counted, **{n: [r[when][n] for r in records] for n in task.scores.sums}}
+        for when in WHEN
+    )
+    return AttackedCounts.of(task.scores, task.scores.headline, clean, attacked)
+
+
 def _sentences(
     folder: Path, records: Sequence[ExampleRecord], task: Task, unread: list[InputError]
-) -> tuple[list[AttackedSentence], list[tuple[int, int, int]]]:
-    """Return the sentences and their counts, up to the first record that does not fit its task."""
+) -> list[AttackedSentence]:
+    """Return the sentences, up to the first record that does not fit its task."""
     sentences: list[AttackedSentence] = []
-    counts: list[tuple[int, int, int]] = []
     with noting(unread):
         if not records and not (folder / EXAMPLES).exists():
             raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
         for record in records:
             with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
-                clean, attacked = (record[when][task.scores.sums[-1]] for when in WHEN)
-                if not 0 <= min(clean, attacked) <= max(clean, attacked) <= record["counted"]:
-                    raise ValueError(f"{clean} and {attacked} correct of {record['counted']}")
+                sums = [record[when][name] for when in WHEN for name in task.scores.sums]
+                if not 0 <= min(sums) <= max(sums) <= record["counted"]:
+                    raise ValueError(f"{sums} correct of {record['counted']}")
                 both = zip(record["tokens"], record["adversarial_tokens"], strict=True)
                 if record["edited"] != [i for i, (old, new) in enumerate(both) if old != new]:
                     raise ValueError("edited are not the positions of the changed words")
@@ -290,8 +300,7 @@ def _sentences(
                 sentences.append(
                     AttackedSentence(record, *task.answers.changes(record), tuple(scores))
                 )
-            counts.append((record["counted"], clean, attacked))
-    return sentences, counts
+    return sentences
 
 
 class _CurveRecord(TypedDict):

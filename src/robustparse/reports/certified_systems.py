@@ -139,10 +139,11 @@ def _sentence(task: Task, record: CertificateRecord) -> CertifiedSentence:
     outcome = CERTIFIED if last == counted else REFUTED
     if edits in record["undecided"]:
         outcome = UNDECIDED
-    right = dict(zip(scores.sums, certified.values(), strict=True))
+    clean = {name: record["clean"][name] for name in scores.sums}
+    right = clean | dict(zip(scores.sums, certified.values(), strict=False))
     before, after = (
         scores.score({"counted": counted, **sums})[scores.headline] if counted else None
-        for sums in ({name: record["clean"][name] for name in scores.sums}, right)
+        for sums in (clean, right)
     )
     return CertifiedSentence(record, outcome, (before, after), task.pictures.certificate(record))
 

@@ -281,7 +281,7 @@ class TagScores(Scores):
     """Accuracy, and F1, precision and recall of spans.
 
     A span is right if its words and its class are (Tjong Kim Sang and De Meulder 2003). ``f1``,
-    ``precision`` and ``recall`` are those of seqeval's default mode and of conlleval; the
+    ``span_precision`` and ``span_recall`` are those of seqeval's default mode and of conlleval; the
     ``strict`` ones are those of its strict mode for BIO tags. ``label_accuracy`` is the share of
     texts with the right label, ``frames`` that of texts with the right label and spans.
     """
@@ -289,7 +289,7 @@ class TagScores(Scores):
     headline = "f1"
     names = ("accuracy", "f1")
     further = (
-        *("precision", "recall", "strict_precision", "strict_recall", "strict_f1"),
+        *("span_precision", "span_recall", "strict_precision", "strict_recall", "strict_f1"),
         *("label_accuracy", "frames"),
     )
     sums = ("correct", "correct_spans", "predicted_spans", "gold_spans")
@@ -328,12 +328,12 @@ class TagScores(Scores):
         scores = {
             "accuracy": _ratio(sums.get("correct", 0), sums.get("counted", 0)),
             "f1": _ratio(2 * right, gold + predicted),
-            "precision": _ratio(right, predicted),
-            "recall": _ratio(right, gold),
         }
         if "strict_correct_spans" in sums:
             strict, found = sums["strict_correct_spans"], sums["strict_predicted_spans"]
             scores |= {
+                "span_precision": _ratio(right, predicted),
+                "span_recall": _ratio(right, gold),
                 "strict_precision": _ratio(strict, found),
                 "strict_recall": _ratio(strict, gold),
                 "strict_f1": _ratio(2 * strict, gold + found),

@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.goals.goal import Goal, Verdict
+from robustparse.attacks.goals.tag_errors import TagErrors
 from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.victim import Victim
 from robustparse.errors import check_choice, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import DependencyTree, Example, Heads, Ids, Mask, Predictions, States
+from robustparse.types import (
+    DependencyTree,
+    Example,
+    Heads,
+    Ids,
+    Mask,
+    Predictions,
+    States,
+    TagSequence,
+)
 
 
 class Parse(NamedTuple):
@@ -60,11 +70,14 @@ class AttachmentDrop(TreeGoal):
             clean parse and its head in the attacked parse are all unchanged. The same arcs are
             compared in both parses. The score is then that of the clean parse plus the additional
             errors among the compared arcs; it equals `reported` if no arc is left out.
-        least: minimum number of additional wrong arcs for a success.
+        least: minimum number of additional wrong arcs for a success. Against taggers, `success`,
+            `least` and `punctuation` are those of `TagErrors`.
         punctuation: which words are left out of the score: `none` leaves out none (Universal
             Dependencies), `penn` decides by Penn tag (Wang et al. 2021), `upos` by universal tag,
             `unicode` by form (Zheng et al. 2020).
     """
+
+    tasks = ("dependency", "tags")
 
     def __init__(
         self,
@@ -82,6 +95,12 @@ class AttachmentDrop(TreeGoal):
         self.success = success
         self.least = least
         self.punctuation = punctuation
+
+    def against(self, gold: Any) -> Goal:
+        """Return the same goal for spans if the gold answer is a tag sequence."""
+        if not isinstance(gold, TagSequence):
+            return self
+        return TagErrors(success=self.success, least=self.least, punctuation=self.punctuation)
 
     def judge(
         self, problem: Problem, clean: Predictions, states: States, predictions: Predictions

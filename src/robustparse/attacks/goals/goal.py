@@ -67,6 +67,10 @@ class Goal(ABC):
     wants_gold: bool = False
     tasks: ClassVar[tuple[str, ...]] = ()
 
+    def against(self, gold: Any) -> "Goal":
+        """Return the goal for gold answers of this type; by default itself."""
+        return self
+
     @abstractmethod
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Return for each example what predictions are compared with; kept in `Problem.gold`.

@@ -32,6 +32,21 @@ class GoldTags(NamedTuple):
     inside: Ids
     label: int
 
+    def found(self, tags: Ids) -> Mask:
+        """Tell which words begin a gold span that is in the tags too; both are ``(n, words)``."""
+        wrong, found = tags != self.tags, np.zeros(tags.shape, dtype=np.bool_)
+        for (begin, end), inside in zip(self.spans.tolist(), self.inside.tolist(), strict=True):
+            right = ~wrong[:, begin]
+            if inside >= 0:
+                # An I- tag that continues no span begins one, as in `spans`.
+                before = tags[:, begin - 1] if begin else np.full(len(tags), -1)
+                continues = (before == inside) | (before == self.tags[begin])
+                right |= (tags[:, begin] == inside) & ~continues
+            found[:, begin] = right & ~wrong[:, begin + 1 : end].any(axis=1)
+            if inside >= 0 and end < tags.shape[1]:
+                found[:, begin] &= tags[:, end] != inside
+        return found
+
 
 class TagErrors(Goal):
     """Make the victim's tags of a sentence wrong.
@@ -152,24 +167,10 @@ class TagErrors(Goal):
     def _wrong(self, problem: Problem, tags: Ids) -> Mask:
         """Tell which parts are wrong, ``(n, parts)``; tags are ``(n, words)``."""
         gold: GoldTags = problem.gold
-        wrong: Mask = tags != gold.tags
         if self.metric == "words":
+            wrong: Mask = tags != gold.tags
             return wrong
-        lost = np.zeros((len(tags), len(gold.spans)), dtype=np.bool_)
-        bounds = zip(gold.spans.tolist(), gold.inside.tolist(), strict=True)
-        for number, ((begin, end), inside) in enumerate(bounds):
-            first = tags[:, begin]
-            right = first == gold.tags[begin]
-            if inside >= 0:
-                # An I- tag that continues no span begins one, as in `spans`.
-                before = tags[:, begin - 1] if begin else np.full(len(tags), -1)
-                continues = (before == inside) | (before == gold.tags[begin])
-                right |= (first == inside) & ~continues
-            right &= ~wrong[:, begin + 1 : end].any(axis=1)
-            if inside >= 0 and end < tags.shape[1]:
-                right &= tags[:, end] != inside
-            lost[:, number] = ~right
-        return lost
+        return ~gold.found(tags)[:, gold.spans[:, 0]]
 
 
 def _restored(clean: Predictions, states: States, predictions: Predictions) -> Ids:

@@ -116,7 +116,8 @@ class TagMetric(Metric):
     def compute(self) -> dict[str, float]:
         """Compute the scores, NaN where nothing was counted; those of labels if texts have some."""
         sums = {name: int(getattr(self, name)) for name in self.names}
-        names = ["accuracy", "f1", "precision", "recall"]
+        names = ["accuracy", "f1", "span_precision", "span_recall"]
         names += ["label_accuracy", "frames"] if sums["texts"] else []
         scores = TagScores().score(sums)
-        return {name: float("nan") if scores[name] is None else scores[name] for name in names}
+        values = ((name, scores[name]) for name in names)
+        return {name: float("nan") if value is None else value for name, value in values}
