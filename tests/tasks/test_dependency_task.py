@@ -39,7 +39,7 @@ def test_tasks_are_found_by_their_names():
         named("parsing")
     assert (error.value.key, error.value.expected) == (
         "task",
-        "dependency, classification, semantic",
+        "dependency, classification, semantic, tags",
     )
 
 

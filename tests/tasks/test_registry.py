@@ -15,7 +15,7 @@ from robustparse.tasks.registry import (
 )
 from robustparse.tasks.task import Concatenates, WritesPairs
 
-NAMES = ["dependency", "classification", "semantic"]
+NAMES = ["dependency", "classification", "semantic", "tags"]
 
 
 def test_every_task_has_a_name_and_a_headline_among_its_scores() -> None:
@@ -49,6 +49,7 @@ def test_files_and_answers_tell_their_task() -> None:
         {"heads": [0], "labels": ["root"]},
         {"label": "pos"},
         {"form": "( a )", "language": "lambda"},
+        {"tags": ["O"], "text_label": "x"},
     )
     assert [task_of_answer(record).name for record in records] == NAMES
     with pytest.raises(InputError):
@@ -62,9 +63,9 @@ def test_files_and_answers_tell_their_task() -> None:
 
 def test_a_task_has_an_ability_or_lacks_it() -> None:
     tasks = all_tasks()
-    assert [isinstance(task.files, WritesPairs) for task in tasks] == [False, True, True]
-    assert [isinstance(task.files, Concatenates) for task in tasks] == [False, False, True]
-    assert [pairs_of(task) is task.files for task in tasks[1:]] == [True, True]
+    assert [isinstance(task.files, WritesPairs) for task in tasks] == [False, True, True, False]
+    assert [isinstance(task.files, Concatenates) for task in tasks] == [False, False, True, False]
+    assert [pairs_of(task) is task.files for task in tasks[1:3]] == [True, True]
     with pytest.raises(InputError) as error:
         pairs_of(tasks[0])
     assert "dependency" in error.value.found

@@ -55,8 +55,8 @@ class Witness:
 class Certificate:
     """Which parts of the answer to one sentence are refuted, and by which inputs.
 
-    The parts are the counted words of a tree or tags, or the whole answer. Every score of the task, such as
-    `uas` and `las`, judges each of them.
+    The parts are the counted words of a tree or tags, or the whole answer. Every score of the task,
+    such as `uas` and `las`, judges each of them.
 
     Args:
         problem: the sentence with its substitutes.

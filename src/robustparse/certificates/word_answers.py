@@ -23,8 +23,8 @@ class WordAnswers:
     def of(cls, examples: Iterable[Example]) -> "WordAnswers":
         """Count the words of examples, and those of their contexts.
 
-        The answer of a word is its tag and relation in a tree, or its gold tag, otherwise the gold answer of its
-        text.
+        The answer of a word is its tag and relation in a tree, its gold tag of a tag sequence, or
+        otherwise the gold answer of its text.
         """
         answers: dict[str, Counter[Hashable]] = defaultdict(Counter)
         for example in examples:

@@ -260,17 +260,25 @@ def _dataset(path: Path) -> Table:
 
 
 def _named_rows(path: Path, data: Any) -> Table:
-    """Return the rows of a dataset; ``ClassLabel`` numbers become names, and -1 becomes None.
+    """Return the rows of a dataset; ``ClassLabel`` numbers, also in lists, become names, and -1 None.
 
     Image and audio columns are left out.
     """
     names = [name for name, feature in data.features.items() if not hasattr(feature, "decode")]
-    classes = {name: getattr(data.features[name], "names", None) for name in names}
+    features = {name: data.features[name] for name in names}
+    classes = {name: getattr(each, "names", None) for name, each in features.items()}
+    listed = {
+        name: labels
+        for name, each in features.items()
+        if (labels := getattr(getattr(each, "feature", None), "names", None)) is not None
+    }
     rows = []
     for number, row in enumerate(data.select_columns(names), start=1):
         for name, labels in classes.items():
             if labels is not None and isinstance(value := row[name], int):
                 row[name] = labels[value] if value >= 0 else None
+        for name, labels in listed.items():
+            row[name] = [labels[each] if each >= 0 else None for each in row[name] or ()]
         rows.append((number, row))
     if not rows:
         raise InputError("the dataset holds no text", path=path)

@@ -6,7 +6,7 @@ both compared with the gold tree.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Parse(NamedTuple):
 class TreeGoal(Goal):
     """A goal against parsers; the gold answer of a problem is a `Parse`."""
 
-    tasks = ("dependency",)
+    tasks: ClassVar[tuple[str, ...]] = ("dependency",)
     per_word = True
 
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:

@@ -1,7 +1,8 @@
 """Reads and writes sentences with one tag per word: CoNLL files, JSON lines, Parquet and datasets.
 
 - CoNLL-U and CoNLL-X: the tags are in column 4 (``upos``) or 5 (``xpos``), or are the values of a
-  key in column 6 or 10 (``feats:Number``, ``misc:Entity``), ``_`` for words without the key.
+  key in column 6 or 10 (``feats:Number``, ``misc:Entity``); words without the key have the tag
+  ``_``, or ``O`` if the tags are those of spans.
 - Other CoNLL files, as of CoNLL-2003 (Tjong Kim Sang and De Meulder 2003): a line a word, of two
   or more columns separated by tabs or blanks; the first is the word, the last its tag, and of three
   or more columns the second is a part of speech.
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 from robustparse.data.conllu import COLUMNS, blocks, file_ending, is_word, read_treebank
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import HUB, ending_of, is_dataset, is_parquet, read_table
-from robustparse.data.tags.schemes import scheme_of, to_bio
+from robustparse.data.tags.schemes import OUTSIDE, scheme_of, to_bio
 from robustparse.data.text_files import find_split as find_table
 from robustparse.errors import InputError, located
 from robustparse.files import plain_name, read_text
@@ -78,8 +79,11 @@ def read_tags(
                     f"the sentence has {words} words, over the limit of {max_length}",
                     remedy=f"raise {limit} or take the sentence out of the file",
                 )
+        tags = example.gold.tags
+        if scheme != "words" and example.block:  # of a key that only words of spans have
+            tags = tuple(OUTSIDE if tag == UNTAGGED else tag for tag in tags)
         try:
-            tags = to_bio(example.gold.tags, scheme, repair or not gold)
+            tags = to_bio(tags, scheme, repair or not gold)
         except InputError as error:
             error.path, error.line = str(path), lines[error.line or 0]
             error.remedy = "correct the tags, or set data.init_args.repair to true"
@@ -263,7 +267,8 @@ def tagged_block(
     if not example.block:
         return "\n".join(f"{word}\t{tag}" for word, tag in zip(new, tags, strict=True))
     if example.ending in TREEBANKS:
-        return with_column(example.block, column[0], tags, words, column[1])
+        values = [UNTAGGED if column[1] and tag == OUTSIDE else tag for tag in tags]
+        return with_column(example.block, column[0], values, words, column[1])
     lines, pairs = [], zip(new, tags, strict=True)
     for line in example.block.split("\n"):
         if _COMMENT.match(line) or line.startswith(_DOCUMENT):

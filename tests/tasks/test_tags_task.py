@@ -1,0 +1,216 @@
+"""Tagging as a task: files, scores against seqeval, records, drawings."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from seqeval import metrics
+from seqeval.scheme import IOB2
+from test_tag_schemes import random_tags
+
+from robustparse.data.tags.schemes import repaired
+from robustparse.data.tags.tagged_sentences import find_split
+from robustparse.errors import InputError
+from robustparse.tasks.tags import TAGS, tags_task
+from robustparse.types import Example, Sentence, TagSequence
+
+CONLLU = """\
+# sent_id = 1
+# text = Dogs can't bark
+1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\tEntity=B-x
+2-3\tcan't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tca\tcan\tAUX\tMD\t_\t1\taux\t_\t_
+3\tn't\tnot\tPART\tRB\t_\t1\tadvmod\t_\t_
+4\tbark\tbark\tVERB\tVB\t_\t1\tdep\t_\tSpaceAfter=No
+
+"""
+CONLL = """\
+-DOCSTART- -X- O O
+
+# id = 1
+EU NNP I-NP I-ORG
+rejects VBZ I-VP O
+
+# NN I-NP O
+
+"""
+ROWS = [
+    {"tokens": ["play", "new", "york"], "tags": ["O", "B-x", "I-x"], "label": "Play", "id": 7},
+    {"tokens": ["stop"], "tags": ["O"], "label": "Stop", "id": 8},
+]
+
+
+def write(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def rewritten(files, examples, words=None):
+    return "".join(files.write_all((each, words, None) for each in examples))
+
+
+@pytest.mark.parametrize(
+    ("columns", "tags"),
+    [
+        (None, "NOUN AUX PART VERB"),
+        (["form", "xpos"], "NNS MD RB VB"),
+        (["form", "feats:Number"], "Plur _ _ _"),
+        (["misc:Entity"], "B-x O O O"),
+    ],
+)
+def test_a_treebank_has_tags_in_four_columns_and_is_written_as_read(tmp_path, columns, tags):
+    path = write(tmp_path, "a.conllu", CONLLU)
+    (example,) = TAGS.files.read(path, columns=columns)
+    assert example.gold == TagSequence(tuple(tags.split()))
+    files = tags_task(columns).files
+    assert rewritten(files, [example]) == CONLLU
+    other = files.write(example, ["Cats", "ca", "n't", "bark"], TagSequence(("Q",) * 4))
+    again = write(tmp_path, "b.conllu", other)
+    (changed,) = TAGS.files.read(again, columns=columns)
+    assert changed.gold.tags == ("Q",) * 4
+    assert changed.sentence.words == ("Cats", "ca", "n't", "bark")
+
+
+def test_lines_of_columns_are_read_and_written(tmp_path):
+    path = write(tmp_path, "a.conll", CONLL)
+    first, second = TAGS.files.read(path)
+    assert first.sentence == Sentence(("EU", "rejects"), xpos=("NNP", "VBZ"))
+    assert (first.gold.tags, second.gold.tags) == (("B-ORG", "O"), ("O",))
+    assert second.sentence.words == ("#",)
+    assert rewritten(TAGS.files, [first, second]) == (
+        "# id = 1\nEU NNP I-NP B-ORG\nrejects VBZ I-VP O\n\n# NN I-NP O\n\n"
+    )
+    untagged = write(tmp_path, "b.conll", "EU\nrejects\n")
+    (example,) = TAGS.files.read(untagged, gold=False)
+    assert example.sentence.words == ("EU", "rejects")
+
+
+def test_rows_keep_their_other_columns(tmp_path):
+    path = write(tmp_path, "a.jsonl", "".join(f"{json.dumps(row)}\n" for row in ROWS))
+    examples = TAGS.files.read(path)
+    assert [example.gold.label for example in examples] == ["Play", "Stop"]
+    assert [*map(json.loads, rewritten(TAGS.files, examples).splitlines())] == ROWS
+    plain = TAGS.files.read(path, columns=["tokens", "tags"])
+    assert [example.gold.label for example in plain] == ["", ""]
+    other = TAGS.files.write(examples[0], ["see", "new", "rome"], TagSequence(("O",) * 3, "Stop"))
+    assert json.loads(other) == {
+        **ROWS[0],
+        **{"tokens": ["see", "new", "rome"], "tags": ["O"] * 3, "label": "Stop"},
+    }
+
+
+def test_numbers_of_a_dataset_become_its_names(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    names = datasets.Sequence(datasets.ClassLabel(names=["O", "B-x"]))
+    features = datasets.Features(
+        {"tokens": datasets.Sequence(datasets.Value("string")), "ner_tags": names}
+    )
+    data = datasets.Dataset.from_dict({"tokens": [["a", "b"]], "ner_tags": [[1, 0]]}, features)
+    data.save_to_disk(str(tmp_path / "d"))
+    (example,) = TAGS.files.read(tmp_path / "d")
+    assert example.gold.tags == ("B-x", "O")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.conll", "a O\nb B-x\nc I-y\n", 3),
+        ("a.conll", "a O\n\nb\n", 3),
+        ("a.conll", "a\n", 1),
+        ("a.conllu", CONLLU.replace("VERB", "_"), 7),
+        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"]}\n{"tokens": ["a"], "tags": []}\n', 2),
+        ("a.jsonl", '{"tokens": ["a"], "tags": [1]}\n', 1),
+        ("a.jsonl", '{"tokens": ["a", "b"], "tags": ["O"]}\n', 1),
+        ("a.jsonl", '{"tokens": "a b", "tags": ["O"]}\n', 1),
+    ],
+)
+def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, line):
+    path = write(tmp_path, name, text)
+    with pytest.raises(InputError) as error:
+        TAGS.files.read(path)
+    assert (error.value.path, error.value.line) == (str(path), line)
+
+
+def test_files_of_a_folder_are_found(tmp_path):
+    for name in ("en-ud-train.conllu", "en-ud-dev.conllu", "test.jsonl", "README.md"):
+        write(tmp_path, name, "")
+    found = [find_split(tmp_path, split).name for split in ("train", "dev", "test")]
+    assert found == ["en-ud-train.conllu", "en-ud-dev.conllu", "test.jsonl"]
+    write(tmp_path, "valid.conll", "")
+    with pytest.raises(InputError):
+        find_split(tmp_path, "dev")
+
+
+def test_scores_are_those_of_seqeval():
+    golds = [list(repaired(tags)) for tags in random_tags(1000, seed=1)]
+    rng = np.random.default_rng(2)
+    answers = [
+        [tag if rng.random() < 0.7 else str(rng.choice(["O", "B-x", "I-x", "I-y"])) for tag in gold]
+        for gold in golds
+    ]
+    sums: Counter[str] = Counter()
+    for gold, answer in zip(golds, answers, strict=True):
+        example = Example(0, Sentence((*gold,)), TagSequence((*gold,)))
+        counted = np.ones(len(gold), dtype=bool)
+        sums.update(TAGS.scores.correct(TagSequence((*answer,)), example, counted))
+    scores = TAGS.scores.score(sums)
+    strict = {"mode": "strict", "scheme": IOB2}
+    expected = {
+        "accuracy": metrics.accuracy_score(golds, answers),
+        "f1": metrics.f1_score(golds, answers),
+        "span_precision": metrics.precision_score(golds, answers),
+        "span_recall": metrics.recall_score(golds, answers),
+        "strict_f1": metrics.f1_score(golds, answers, **strict),
+        "strict_precision": metrics.precision_score(golds, answers, **strict),
+        "strict_recall": metrics.recall_score(golds, answers, **strict),
+    }
+    assert {name: scores[name] for name in expected} == pytest.approx(
+        {name: 100 * value for name, value in expected.items()}
+    )
+    part, whole = TAGS.scores.fraction("f1", sums)
+    assert 100 * part / whole == pytest.approx(scores["f1"])
+
+
+RECORD = {
+    "tokens": ["see", "New", "York", "now"],
+    "adversarial_tokens": ["<see>", "New", "York", "now"],
+    "edited": [0],
+    "gold": {"tags": ["O", "B-x", "I-x", "O"], "text_label": "go"},
+    "clean": {"tags": ["O", "B-x", "I-x", "O"], "text_label": "go"},
+    "attacked": {"tags": ["O", "B-x", "O", "B-y"], "text_label": "stop"},
+}
+
+
+def test_records_are_compared_and_drawn():
+    assert TAGS.answers.changes(RECORD) == (3, 0, 3)
+    assert TAGS.answers.strict_success(RECORD) == {"accuracy": True, "f1": True}
+    assert TAGS.answers.relations({**RECORD, "edited": [0, 2]}) == ["O", "x"]
+    assert TAGS.answers.kind(RECORD) == "go"
+    picture = ElementTree.fromstring(TAGS.pictures.draw(RECORD))
+    rows = ["".join(cell.itertext()) for cell in picture.iter("td")]
+    assert rows == [
+        "see New York x now [go]",
+        "see New York x now [go]",
+        "<see> New x York now y [stop]",
+    ]
+    assert [mark.text for mark in picture.iter("mark")] == ["<see>"]
+    right = TAGS.scores.right(RECORD, "attacked")
+    assert {name: int(part.sum()) for name, part in right.items()} == {
+        **{"correct": 2, "correct_spans": 0, "predicted_spans": 2, "gold_spans": 1}
+    }
+    with pytest.raises(InputError) as error:
+        TAGS.answers.changes({**RECORD, "attacked": {"tags": ["O"]}})
+    assert error.value.key == "attacked: tags"
+
+
+def test_reworded_sentences_carry_their_tags():
+    example = Example(0, Sentence(("in", "New", "York")), TagSequence(("O", "B-x", "I-x")))
+    inside = TAGS.files.project(example, ("in", "New", "old", "York"), (0, 1, -1, 2))
+    assert inside.gold.tags == ("O", "B-x", "I-x", "I-x")
+    assert TAGS.files.project(example, ("York", "in"), (2, 0)).gold.tags == ("B-x", "O")
+    words = replace(example, gold=TagSequence(("ADP", "PROPN", "PROPN")))
+    assert TAGS.files.project(words, ("in", "old", "York"), (0, -1, 2)) is None
