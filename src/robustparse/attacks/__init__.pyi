@@ -1,6 +1,7 @@
 from .attack import Attack
 from .candidates.cache import CachedCandidates
 from .candidates.characters import CharacterEdits, CharacterVariant
+from .candidates.entity_words import EntityWords
 from .candidates.generator import CandidateGenerator, Merged, Slot
 from .candidates.imperceptible import ImperceptibleEdits
 from .candidates.inflections import Inflections
@@ -128,6 +129,7 @@ __all__ = [
     "Edit",
     "EditBudget",
     "EmbeddingNeighbours",
+    "EntityWords",
     "Expand",
     "ForbiddenRelations",
     "ForbiddenTags",

@@ -8,7 +8,7 @@ from typing import Literal
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.cli.quickstart_attack import AttackStory
 from robustparse.cli.quickstart_perturbation import PerturbationStory
-from robustparse.cli.quickstart_sample import QUESTIONS, REVIEWS, SENTENCES
+from robustparse.cli.quickstart_sample import QUESTIONS, REVIEWS, SENTENCES, TAGGED
 from robustparse.errors import check_choice, check_seed
 from robustparse.files import make_folder
 
@@ -31,6 +31,14 @@ STORIES: Mapping[str, AttackStory | PerturbationStory] = MappingProxyType(
             epochs=(20, 10, 20),
             rates=(2e-3, 2e-3),
         ),
+        "tags": AttackStory(
+            TAGGED,
+            constraints=(AttackableTags(),),
+            gamma=0.15,
+            curve=(0.05, 0.10, 0.20),
+            epochs=(16, 8, 16),
+            rates=(2e-3, 2e-3),
+        ),
         "semantic": PerturbationStory(QUESTIONS, fraction=0.2, epochs=20, rate=2e-3),
     }
 )
@@ -48,10 +56,11 @@ def quickstart(
         out: the folder to write: report.html, and a folder for each model's checkpoint and scores.
         seed: seed of the embedded data, the models and all random choices.
         defense: how the second model is trained: with a ``substitution`` adversary in every batch
-            (dependency, classification), or on perturbed copies too (``augmentation``, semantic);
-            ``none`` trains for as long without it, for comparison. By default the task's own.
-        task: ``dependency`` attacks a parser, ``classification`` a classifier of texts;
-            ``semantic`` perturbs the questions of a semantic parser.
+            (dependency, classification, tags), or on perturbed copies too (``augmentation``,
+            semantic); ``none`` trains for as long without it, for comparison. By default the
+            task's own.
+        task: ``dependency`` attacks a parser, ``classification`` a classifier of texts, ``tags`` a
+            tagger; ``semantic`` perturbs the questions of a semantic parser.
     """
     check_seed("--seed", seed)
     check_choice("--task", task, STORIES)

@@ -13,6 +13,7 @@ from robustparse.data.datamodule import SAMPLE, Batches, DataModule
 from robustparse.data.sample.questions import question_lexicon
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.sample.treebank import treebank_lexicon
+from robustparse.data.tags.datamodule import TagDataModule
 from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.utterances.forms import LogicalFormDataModule
@@ -25,6 +26,7 @@ from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.models.optimization import Optimization
 from robustparse.models.semantic.seq2seq import Seq2Seq
+from robustparse.models.tags.tagger import BiLSTMTagger
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger
 
@@ -96,6 +98,11 @@ def _classifier(**common: Any) -> Model:
     return WordCNN(WordEmbeddings(word_dim=64, dropout=0.1), filters=50, **common)
 
 
+def _tagger(**common: Any) -> Model:
+    encoder = LSTMEncoder(word_dim=64, character_dim=0, hidden=64, layers=1, dropout=0.1)
+    return BiLSTMTagger(encoder, dropout=0.1, **common)
+
+
 def _semantic_parser(**common: Any) -> Model:
     encoder = LSTMEncoder(word_dim=64, character_dim=0, hidden=64, layers=1, dropout=0.1)
     return Seq2Seq(
@@ -108,6 +115,7 @@ def _data(kind: type[DataModule]) -> Callable[..., DataModule]:
 
 
 SENTENCES = Subject("parser", "treebank", _data(TreebankDataModule), _parser, treebank_lexicon)
+TAGGED = Subject("tagger", "tags", _data(TagDataModule), _tagger, treebank_lexicon)
 REVIEWS = Subject("classifier", "reviews", _data(TextDataModule), _classifier, review_lexicon)
 QUESTIONS = Subject(
     "parser", "questions", _data(LogicalFormDataModule), _semantic_parser, question_lexicon

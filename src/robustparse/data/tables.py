@@ -260,7 +260,7 @@ def _dataset(path: Path) -> Table:
 
 
 def _named_rows(path: Path, data: Any) -> Table:
-    """Return the rows of a dataset; ``ClassLabel`` numbers, also in lists, become names, and -1 None.
+    """Return the rows of a dataset; numbers of a ``ClassLabel``, also in lists, become names.
 
     Image and audio columns are left out.
     """

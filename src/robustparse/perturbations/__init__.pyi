@@ -1,6 +1,7 @@
 from .back_translation import BackTranslation, TranslationCommand, TranslationModel, Translator
 from .casing import Casing
 from .contractions import Contractions
+from .entities import EntityReplacement
 from .function_words import Deletion, FunctionWordSubstitution, Insertion
 from .perturbation import Perturbation, Rewording, WordPerturbation
 from .punctuation import FinalStop, Punctuation
@@ -14,6 +15,7 @@ __all__ = [
     "Contractions",
     "Deletion",
     "DoubledLetters",
+    "EntityReplacement",
     "FinalStop",
     "FunctionWordSubstitution",
     "Insertion",

@@ -10,22 +10,31 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
 from robustparse.devices import chosen_device
-from robustparse.pretrained.loading import CAUSAL_LM, CLASSIFIER, ENCODER, MASKED_LM, load
+from robustparse.pretrained.loading import (
+    CAUSAL_LM,
+    CLASSIFIER,
+    ENCODER,
+    MASKED_LM,
+    TAGGER,
+    load,
+)
 
 WeightPrecision = Literal["float32", "bfloat16", "float64"]
 Kind = Literal["masked", "causal"]
-AnyKind = Kind | Literal["encoder", "classifier"]
+AnyKind = Kind | Literal["encoder", "classifier", "tagger"]
 
 _KINDS: dict[AnyKind, tuple[Any, str]] = {
     "masked": (AutoModelForMaskedLM, MASKED_LM),
     "causal": (AutoModelForCausalLM, CAUSAL_LM),
     "encoder": (AutoModel, ENCODER),
     "classifier": (AutoModelForSequenceClassification, CLASSIFIER),
+    "tagger": (AutoModelForTokenClassification, TAGGER),
 }
 
 
@@ -34,7 +43,8 @@ class LoadedModel:
 
     Args:
         model: folder of a saved model, or a hub name.
-        kind: a causal or masked language model, an encoder without a head, or a classifier.
+        kind: a causal or masked language model, an encoder without a head, a classifier of
+            texts, or one of words.
         precision: number format of the model.
         device: `auto` takes a GPU if there is one.
         download: whether to download a model that is not in the local cache.

@@ -26,7 +26,7 @@ from robustparse.pretrained.foreign_code import refuse_own_code, settings_in
 
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
 ENCODER, TRANSLATOR = "pretrained encoder", "translation model"
-CLASSIFIER = "classifier"
+CLASSIFIER, TAGGER = "classifier", "tagger"
 
 _TOKENIZER_FILES = "tokenizer.json or vocab.txt next to config.json"
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robustparse.data.columns import Known
 from robustparse.data.sentence_lines import as_copy, has_graph, with_words
 from robustparse.data.tables import row_text, table_text
-from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans
+from robustparse.data.tags.schemes import BEGIN, INSIDE, OUTSIDE, Span, repaired, spans
 from robustparse.data.tags.tagged_sentences import (
     ENDINGS,
     TREEBANKS,
@@ -172,14 +172,17 @@ class TagFiles(Files):
     ) -> Example | None:
         """Return the words with the tags of their original words.
 
-        A new word between two words of a span belongs to it, and is otherwise outside. None if a
+        A new word between two words of a span belongs to it, and is otherwise outside; the second
+        word for the first one of a span continues it. None if a
         word is new and tags have no such value, as parts of speech.
         """
         old = example.gold.tags
         tags: list[str] = []
         for position, origin in enumerate(origins):
             if origin >= 0:
-                tags.append(old[origin])
+                again = position > 0 and origins[position - 1] == origin
+                split = again and old[origin].startswith(BEGIN)
+                tags.append(INSIDE + old[origin][2:] if split else old[origin])
                 continue
             if OUTSIDE not in old:
                 return None

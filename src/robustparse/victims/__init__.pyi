@@ -4,6 +4,7 @@ from .hugging_face import HuggingFaceClassifier
 from .json_service import Http
 from .pipeline import Spacy
 from .service import Service
+from .taggers import HuggingFaceTagger, SpacyTagger
 
 __all__ = [
     "BlackBox",
@@ -11,6 +12,8 @@ __all__ = [
     "FunctionVictim",
     "Http",
     "HuggingFaceClassifier",
+    "HuggingFaceTagger",
     "Service",
     "Spacy",
+    "SpacyTagger",
 ]

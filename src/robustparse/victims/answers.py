@@ -9,7 +9,15 @@ import numpy as np
 from robustparse.errors import InputError
 from robustparse.grammars import canonical, language_named, language_of
 from robustparse.tasks.task import Task
-from robustparse.types import DependencyTree, Floats, Ids, Label, LogicalForm, Predictions
+from robustparse.types import (
+    DependencyTree,
+    Floats,
+    Ids,
+    Label,
+    LogicalForm,
+    Predictions,
+    TagSequence,
+)
 
 UNREADABLE = "(unreadable)"
 """The label of an answer that names none of the labels; it is always wrong."""
@@ -95,6 +103,40 @@ class TreeCode:
             DependencyTree(tuple(row[:n]), tuple(names[label] for label in ids[:n]))
             for row, ids, n in zip(heads, labels, lengths, strict=True)
         ]
+
+
+class TagCode:
+    """Tag ids, ``(n, words)``; tags are numbered in order of appearance."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+
+    def name_ids(self, names: Sequence[str]) -> Ids:
+        """Return ids; unknown tags get new ids, since a black box may answer any tag."""
+        ids = self._ids
+        return np.array([ids.setdefault(name, len(ids)) for name in names], np.int32)
+
+    def row(self, answer: Any, words: Sequence[str]) -> Ids:
+        """Check that the answer is a list of tags, or a `TagSequence`, for the words."""
+        tags = answer.tags if isinstance(answer, TagSequence) else answer
+        if not isinstance(tags, list | tuple) or not all(isinstance(t, str) and t for t in tags):
+            raise InputError(f"got {_shown(answer)}", expected="a list of tags")
+        if len(tags) != len(words):
+            found = f"got {len(tags)} tags for {len(words)} words"
+            raise InputError(found, expected="one tag per word")
+        return self.name_ids([*map(str, tags)])
+
+    def arrays(self, rows: Sequence[Ids], width: int) -> Predictions:
+        """Return the ids, padded with zeros."""
+        tags = np.zeros((len(rows), width), np.int32)
+        for row, ids in enumerate(rows):
+            tags[row, : len(ids)] = ids
+        return (tags,)
+
+    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[TagSequence]:
+        """Return tag sequences."""
+        names, rows = list(self._ids), zip(predictions[0].tolist(), lengths, strict=True)
+        return [TagSequence(tuple(names[tag] for tag in ids[:n])) for ids, n in rows]
 
 
 class LabelCode:
@@ -258,8 +300,10 @@ def answer_code(task: Task, labels: Sequence[str] | None, unreadable: bool = Fal
         raise InputError("applies to classifiers only", key="labels", remedy="leave it out")
     if task.name == "semantic":
         return FormCode(task.answers.language)
+    if task.name == "tags":
+        return TagCode()
     if task.name != "dependency":
-        expected = "dependency, classification or semantic"
+        expected = "dependency, classification, semantic or tags"
         raise InputError(f"got {task.name!r} for a black box", key="task", expected=expected)
     return TreeCode()
 

@@ -42,11 +42,12 @@ _REMEDY = "correct the victim and run again; an attack with a folder resumes the
 class BlackBox(ABC):
     """A victim (`attacks.Victim`) that is defined by one method, `answer`.
 
-    An answer is a `DependencyTree` over the words of a text. The answer of a classifier is a label,
-    or a pair of a label and the probabilities of all labels, which sum to 1. The label must be a
-    most probable one. The answer of a semantic parser is a form (`str` or `LogicalForm`), or a pair
-    of a form and its probability; a form that cannot be read counts as wrong. Answers must depend
-    on the text only, because a resumed run asks again.
+    An answer is a `DependencyTree` over the words of a text. The answer of a tagger is a list of
+    tags, one per word, of spans as BIO. The answer of a classifier is a label, or a pair of a label
+    and the probabilities of all labels, which sum to 1. The label must be a most probable one. The
+    answer of a semantic parser is a form (`str` or `LogicalForm`), or a pair of a form and its
+    probability; a form that cannot be read counts as wrong. Answers must depend on the text only,
+    because a resumed run asks again.
 
     Args:
         task: the task of the answers, or its name.
@@ -101,8 +102,8 @@ class BlackBox(ABC):
         if language is not None and self.task.name != "semantic":
             expected = "the task semantic"
             raise InputError(f"got {language!r}", key="language", expected=expected)
-        if scores == "none" and self.task.name == "dependency":
-            found = "trees are scored without probabilities"
+        if scores == "none" and self.task.name in ("dependency", "tags"):
+            found = f"answers of the task {self.task.name} are scored without probabilities"
             raise InputError(found, key="scores", remedy="leave it out")
         self._contexts: dict[str, int] = {}
         self._words = ["", ""]  # of padding, and the unknown word

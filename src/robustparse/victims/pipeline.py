@@ -1,5 +1,6 @@
 """The unmodified parser of a spaCy pipeline, applied to tokenised sentences."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -45,20 +46,34 @@ class Spacy(BlackBox):
     @cached_property
     def _pipeline(self) -> tuple[Any, type[Any]]:
         """The pipeline and the class of its documents."""
-        remedy = "run `pip install robustparse[spacy]`"
-        library = optional_library("spacy", "victim: model", remedy)
-        try:
-            pipeline = library.load(self.model)
-        except Exception as error:  # spaCy raises its own types for pipelines that it cannot load
-            raise InputError(
-                f"spaCy cannot load {self.model!r} ({' '.join(str(error).split())[:120]})",
-                key="victim: model",
-                remedy=f"run `python -m spacy download {self.model}`, or give a pipeline's folder",
-            ) from error
-        if "parser" not in pipeline.pipe_names:
-            found = f"{self.model!r} has no parser, only {', '.join(pipeline.pipe_names)}"
-            raise InputError(found, key="victim: model", expected="a pipeline with a parser")
-        return pipeline, library.tokens.Doc
+        return loaded_pipeline(self.model, ("parser",))
+
+
+def loaded_pipeline(model: str, components: Sequence[str]) -> tuple[Any, type[Any]]:
+    """Load a pipeline; return it and the class of its documents.
+
+    Args:
+        model: the name or folder of the pipeline.
+        components: the names of components of which it must have one.
+
+    Raises:
+        InputError: spaCy is missing, or cannot load the pipeline, or it has none of the components.
+    """
+    remedy = "run `pip install robustparse[spacy]`"
+    library = optional_library("spacy", "victim: model", remedy)
+    try:
+        pipeline = library.load(model)
+    except Exception as error:  # spaCy raises its own types for pipelines that it cannot load
+        raise InputError(
+            f"spaCy cannot load {model!r} ({' '.join(str(error).split())[:120]})",
+            key="victim: model",
+            remedy=f"run `python -m spacy download {model}`, or give a pipeline's folder",
+        ) from error
+    if not set(components) & set(pipeline.pipe_names):
+        needed = " or ".join(components)
+        found = f"{model!r} has no {needed}, only {', '.join(pipeline.pipe_names)}"
+        raise InputError(found, key="victim: model", expected=f"a pipeline with a {needed}")
+    return pipeline, library.tokens.Doc
 
 
 def _tree(doc: Any) -> DependencyTree:
