@@ -287,6 +287,8 @@ FIGURES: dict[str, list[tuple[str, Any]]] = {
         ("candidates.generators.NamedEntities.kinds", ["names", "places", "numbers"]),
         ("candidates.generators.NamedEntities.sample", 10),
     ],
+    # Lin et al. 2021 replace entities only.
+    "entities": [("goal.edit", "entities"), ("candidates.sample", 20)],
     # Feng et al. 2018: a beam of 5.
     "input_reduction": [("search.width", 5), ("search.until", "failure")],
     # Maheshwary et al. 2021, by their code: 50 neighbours, 2500 attempts, 30 members, 15 rounds.

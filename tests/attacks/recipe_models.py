@@ -5,6 +5,7 @@ import sys
 import zlib
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -142,6 +143,8 @@ def write_models(folder: Path) -> None:
     words = list(dict.fromkeys(word for _, group in groups() for word in group))
     stop = ["the", "of", *(word for word in words if code(word) % 3 == 0)]
     (folder / "stop.txt").write_text("\n".join(stop))
+    entities = (f"{word} B-x\n{other} I-x\n\n{word} B-x\n" for word, other in pairwise(words))
+    (folder / "entities.conll").write_text("\n".join(entities))
     senses = [
         {"en_word": word, "en_grammar": _PARTS[part_of(tag)], "Def": f"{{{tag} {number}|}}"}
         for number, (tag, words) in enumerate(halves())
@@ -193,6 +196,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "Genetic": {"population": 4, "generations": 2},
         "ImprovedGenetic": {"population": 4, "generations": 2},
         "HotFlip": {"width": 3},
+        "EntityWords": {"training": str(folder / "entities.conll")},
         "HardLabel": {"attempts": 5, "population": 4, "generations": 3},
         "LevenshteinDistance": {"most": 9},
         "LEAP": {"population": 4, "iterations": 2},

@@ -58,6 +58,7 @@ REQUIRED: dict[str, Any] = {
     "checker": attacks.LinkGrammar(),
     "checkpoints": ["x"],
     "dictionary": "x",
+    "training": "x",
     "generator": LEXICON,
     "generators": [LEXICON],
     "language_model": attacks.LanguageModel("x"),

@@ -79,6 +79,7 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "StopWords SentenceSimilarity",
         "PWWS",
     ),
+    "entities": ("TagErrors", "EntityWords", "", "Greedy"),
     "deepwordbug": (
         "",
         "CharacterEdits",

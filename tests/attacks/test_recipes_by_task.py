@@ -12,11 +12,11 @@ from test_recipes import FOLDER, PARTS
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.models import Seq2Seq, WordEmbeddings, WordLSTM
+from robustparse.models import BiLSTMTagger, Seq2Seq, WordEmbeddings, WordLSTM
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.victim import ModelVictim
 from robustparse.options.recipe_facts import TASKS, RecipeFacts
-from robustparse.types import Example, LogicalForm
+from robustparse.types import Example, LogicalForm, TagSequence
 from sample_runs import sentences
 
 FACTS = {name: RecipeFacts.read(FOLDER / f"{name}.yaml") for name in PARTS}
@@ -42,12 +42,21 @@ def labelled(gold: Any) -> list[Example]:
     return [replace(one, gold=gold(one.id)) for one in sentences(200, "train")]
 
 
+def tags_of(words: int) -> TagSequence:
+    """Entities of two words and of one, with others around them."""
+    return TagSequence(tuple(["O", "B-x", "I-x", "O", "B-x", "O"] * words)[:words])
+
+
 @cache
-def small(task: str) -> Any:
+def small(task: str, characters: bool = False) -> Any:
     """An untrained model, which knows the sample's words."""
     if task == "classification":
         known = Vocabulary.from_examples(labelled(lambda id_: "ny"[id_ % 2]), min_count=1)
         model: Any = WordLSTM(WordEmbeddings(word_dim=12), 8, seed=3, vocabulary=known)
+    elif task == "tags":
+        known = Vocabulary.from_examples(labelled(lambda id_: tags_of(9)), min_count=1)
+        encoder = LSTMEncoder(0 if characters else 12, 12 if characters else 0, 4, 6, 1)
+        model = BiLSTMTagger(encoder, crf=True, seed=3, vocabulary=known)
     else:
         forms = labelled(lambda id_: LogicalForm(FORMS[id_ % 3], "lambda"))
         known = Vocabulary.from_examples(forms, min_count=1)
@@ -58,7 +67,9 @@ def small(task: str) -> Any:
 
 
 def right(task: str, examples: list[Example]) -> list[Example]:
-    """The examples with the model's own answers, so that none is skipped."""
+    """The examples with the model's own answers, or with tags, so that none is skipped."""
+    if task == "tags":
+        return [replace(one, gold=tags_of(len(one.sentence))) for one in examples]
     answers = small(task).predict([one.sentence for one in examples])
     return [replace(one, gold=gold) for one, gold in zip(examples, answers, strict=True)]
 
@@ -67,7 +78,8 @@ def right(task: str, examples: list[Example]) -> list[Example]:
 @pytest.mark.parametrize("name", PARTS)
 def test_a_recipe_attacks_the_tasks_that_are_named(name: str, task: str, models: Path) -> None:
     attack, examples = recipe(name, models), examples_of(name)[:4]
-    victim = ModelVictim([parser_of(name) if task == "dependency" else small(task)])
+    characters = task == "tags" and name.endswith("_character")
+    victim = ModelVictim([parser_of(name) if task == "dependency" else small(task, characters)])
     if task != "dependency":
         short = sorted(examples, key=lambda one: len(one.sentence))
         examples = right(task, short[:2])
@@ -87,7 +99,10 @@ def test_a_recipe_attacks_the_tasks_that_are_named(name: str, task: str, models:
 
 def test_facts_say_what_the_classes_and_the_comments_say() -> None:
     words = {name: facts for name, facts in FACTS.items() if name.startswith("zheng2020_")}
-    assert all(facts.tasks == ("dependency",) for facts in words.values())
+    trees, tags = ("dependency",), ("dependency", "tags")
+    phrases = {name for name, facts in words.items() if facts.tasks == trees}
+    assert phrases == {"zheng2020_phrase_blackbox", "zheng2020_phrase_whitebox"}
+    assert all(facts.tasks == tags for name, facts in words.items() if name not in phrases)
     assert {name for name, facts in FACTS.items() if not facts.paper or not facts.changes} == set()
     assert FACTS["deepwordbug"] == RecipeFacts(
         "Gao et al. 2018", ("scores",), TASKS, ("characters",)

@@ -90,14 +90,26 @@ class AttackSums:
 
     def drops(self) -> dict[str, float | None]:
         """Compute what each score loses under the attack, in points."""
-        clean, attacked = map(self._answers, WHEN)
-        lost = ((name, clean[name], attacked[name]) for name in clean)
-        return {name: None if a is None or b is None else a - b for name, a, b in lost}
+        scores, drops = self.task.scores, dict[str, float | None]()
+        for name in scores.names:
+            (clean, whole), (attacked, whole_attacked) = (
+                scores.fraction(name, self._sums(when)) for when in WHEN
+            )
+            if whole == whole_attacked:
+                drops[name] = _rate(clean - attacked, whole)
+            elif whole and whole_attacked:
+                drops[name] = percent(clean, whole) - percent(attacked, whole_attacked)
+            else:
+                drops[name] = None
+        return drops
 
     def _answers(self, when: When) -> dict[str, float | None]:
         """Compute the scores of the answers before or after the attack."""
+        return self.task.scores.score(self._sums(when))
+
+    def _sums(self, when: When) -> dict[str, int]:
         sums = {name: self.sums[f"{when}_{name}"] for name in self.task.scores.sums}
-        return self.task.scores.score({"counted": self.sums["counted"], **sums})
+        return {"counted": self.sums["counted"], **sums}
 
 
 def _rate(part: int, whole: int) -> float | None:

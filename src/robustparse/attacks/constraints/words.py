@@ -13,7 +13,7 @@ from robustparse.attacks.candidates.vocabulary import read_words
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words, absent
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least, nltk_data
-from robustparse.types import DependencyTree, Example, LogicalForm, Mask
+from robustparse.types import DependencyTree, Example, LogicalForm, Mask, TagSequence
 
 _FUNCTION_VERBS = ("cop", "aux")
 
@@ -110,6 +110,8 @@ class Slots(Constraint):
 class ForbiddenRelations(Constraint):
     """Words attached by one of these relations in the gold tree may not be changed.
 
+    The words of gold tags have no relations; all of them may be changed.
+
     Zheng et al. 2020 convert their treebank with the copula as head (footnote 4), so that replacing
     it by another verb keeps the tree. In Universal Dependencies, copulas and auxiliaries depend on
     the predicate. If "serves" replaces "is", the gold tree is no longer right, and a parser that
@@ -121,7 +123,7 @@ class ForbiddenRelations(Constraint):
             that do not use tags (phrases, characters).
     """
 
-    tasks = ("dependency",)
+    tasks = ("dependency", "tags")
 
     def __init__(self, relations: list[str] | None = None) -> None:
         self.relations = frozenset(_FUNCTION_VERBS if relations is None else relations)
@@ -130,7 +132,7 @@ class ForbiddenRelations(Constraint):
     def check(self, examples: Sequence[Example]) -> None:
         """See `Constraint.check`."""
         for example in examples:
-            if not isinstance(example.gold, DependencyTree):
+            if not isinstance(example.gold, DependencyTree | TagSequence):
                 raise InputError(
                     f"the gold answer of sentence {example.id + 1} is not a dependency tree",
                     key="forbidden relations",
@@ -139,6 +141,8 @@ class ForbiddenRelations(Constraint):
 
     def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
+        if isinstance(example.gold, TagSequence):
+            return np.ones(len(example.sentence), dtype=np.bool_)
         forbidden = [
             not self.relations.isdisjoint(_universal(each)) for each in example.gold.labels
         ]
@@ -146,7 +150,10 @@ class ForbiddenRelations(Constraint):
 
     def warnings(self, examples: Sequence[Example]) -> Iterator[str]:
         """See `Constraint.warnings`."""
-        labels = {label for example in examples for label in example.gold.labels}
+        trees = [each.gold for each in examples if isinstance(each.gold, DependencyTree)]
+        if not trees:
+            return iter(())
+        labels = {label for tree in trees for label in tree.labels}
         present = {name for label in labels for name in _universal(label)}
         return absent("forbidden relations", self.relations, present, self._default)
 
