@@ -88,13 +88,14 @@ def predict(
             count += len(examples)
 
     with standard_output() if out == STANDARD else written(Path(out)) as file:
-        if is_dataset(data) or (ending != RAW and not opened.task.files.multiline):
+        multiline = opened.task.files.multiline and ending not in ("json", "parquet")
+        if is_dataset(data) or (ending != RAW and not multiline):
             pieces = _rows(data, name, ending, opened, max_length, columns)
         else:
-            if columns is not None:
-                found = "only tables have columns with names"
+            if columns is not None and ending == RAW:
+                found = "raw text has no columns"
                 raise InputError(found, path=name, key="--columns", remedy="leave them out")
-            pieces = _texts(data, name, ending, opened, max_length)
+            pieces = _texts(data, name, ending, opened, max_length, columns)
         file.writelines(opened.task.files.write_all(answered(pieces, file)))
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
@@ -157,10 +158,15 @@ def _rows(
 
 
 def _texts(
-    data: str, name: str, ending: str, victim: AnsweringVictim, max_length: int
+    data: str,
+    name: str,
+    ending: str,
+    victim: AnsweringVictim,
+    max_length: int,
+    columns: list[str] | None,
 ) -> Iterator[list[Example]]:
     """Yield the examples of each piece of raw text or of a treebank."""
-    task = victim.task
+    task, known = victim.task, known_to(victim)
     with TemporaryDirectory() as folder, _opened(data) as source:
         pieces = _pieces(_lines(source, name), ending != RAW and task.files.multiline)
         for first, content in pieces:
@@ -170,7 +176,9 @@ def _texts(
                     examples = _raw(piece, max_length, victim.pairs)
                     victim.check(examples)
                 else:
-                    examples = task.files.read(piece, max_length, False, "--max_length")
+                    examples = task.files.read(
+                        piece, max_length, False, "--max_length", columns, known
+                    )
                     task.files.check(examples, piece, victim.check)
             yield examples
 
