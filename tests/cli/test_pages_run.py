@@ -86,6 +86,7 @@ ENCODER = "--model.init_args.encoder.init_args"
 PARSER = f"{ENCODER}.word_dim 8 {ENCODER}.character_dim 6 {ENCODER}.character_out 8 "
 PARSER += f"{ENCODER}.hidden 8 {ENCODER}.layers 1 "
 MLPS = "--model.init_args.arc_dim 8 --model.init_args.label_dim 6"
+TAGGER = PARSER
 PARSER += MLPS
 OVER_BERT = f"{MLPS} {ENCODER}.mix 1"
 SEMANTIC = f"{ENCODER}.word_dim 8 {ENCODER}.hidden 8 --model.init_args.hidden 8"
@@ -118,6 +119,7 @@ def quick(command: str) -> list[str]:
     if arguments[0] == "fit":
         sizes = CLASSIFIER if "/mr_" in command else OVER_BERT if over_bert else PARSER
         sizes = SEMANTIC if "/geo_" in command else PAIRS if "/snli_" in command else sizes
+        sizes = TAGGER if "_tagger" in command else sizes
         sizes = HYPOTHESES if "hypothesis_only" in command or "/mr_lstm" in command else sizes
         arguments += f"{QUICK} {sizes}".split()
     elif arguments[0] == "attack":
@@ -147,6 +149,13 @@ def write_files(folder: Path) -> None:
         questions = sample_questions(0).split(split)[:60]
         lines = list(map(semantic_task().files.write, questions))
         (folder / f"geo/{split}.tsv").write_text("".join(lines))
+    (folder / "wnut17").mkdir()
+    (folder / "snips").mkdir()
+    for split in ("train", "dev", "test"):
+        words = [f"{next(iter(review_lexicon(0)))} O", "New B-x", "York I-x"]
+        (folder / f"wnut17/{split}.conll").write_text("\n".join([*words, "", "Rome B-x"] * 9))
+        row = {"tokens": ["play", "it"], "tags": ["O", "B-x"], "label": "Play"}
+        (folder / f"snips/{split}.jsonl").write_text(f"{json.dumps(row)}\n" * 9)
     dev = texts(8, "dev")
     rows = [{"text": " ".join(one.sentence.words), "label": one.gold} for one in dev]
     (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -347,7 +347,7 @@ def test_what_is_no_victim_is_refused() -> None:
         ({"labels": ["a"]}, "labels"),
         ({"task": NAME}, "labels"),
         ({"task": NAME, "labels": ["a", "a"]}, "labels"),
-        ({"task": SimpleNamespace(name="tags")}, "task"),
+        ({"task": SimpleNamespace(name="summaries")}, "task"),
         ({"batch_texts": 0}, None),
     ):
         with pytest.raises(InputError) as error:
