@@ -152,7 +152,7 @@ def write_files(folder: Path) -> None:
     (folder / "wnut17").mkdir()
     (folder / "snips").mkdir()
     for split in ("train", "dev", "test"):
-        words = [f"{next(iter(review_lexicon(0)))} O", "New B-x", "York I-x"]
+        words = [f"{next(iter(review_lexicon(0)))} O", f"{split} B-x", "York I-x"]
         (folder / f"wnut17/{split}.conll").write_text("\n".join([*words, "", "Rome B-x"] * 9))
         row = {"tokens": ["play", "it"], "tags": ["O", "B-x"], "label": "Play"}
         (folder / f"snips/{split}.jsonl").write_text(f"{json.dumps(row)}\n" * 9)
