@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from damaged_files import given_readers
 from damaged_tables import table_readers
+from damaged_tags import tag_readers
 from damaged_utterances import utterance_readers
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from damage import Reader, check, check_good, damaged
 from robustparse.errors import InputError
 
-READERS = {**given_readers(), **utterance_readers(), **table_readers()}
+READERS = {**given_readers(), **utterance_readers(), **table_readers(), **tag_readers()}
 
 
 @pytest.fixture(scope="module")

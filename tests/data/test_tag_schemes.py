@@ -2,11 +2,11 @@
 
 import warnings
 
-import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB2, Entities
 
+from random_tags import random_tags
 from robustparse.data.tags.schemes import (
     legal,
     repaired,
@@ -22,12 +22,6 @@ CASES = {
     "iob1": "O I-x I-x B-x O I-y",
     "bilou": "O B-x L-x U-x O U-y",
 }
-
-
-def random_tags(count: int, seed: int = 0) -> list[list[str]]:
-    rng = np.random.default_rng(seed)
-    names = np.array(["O", "B-x", "I-x", "B-y", "I-y"])
-    return [rng.choice(names, rng.integers(1, 12)).tolist() for _ in range(count)]
 
 
 @pytest.mark.parametrize("scheme", CASES)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from seqeval import metrics
 from seqeval.scheme import IOB2
-from test_tag_schemes import random_tags
 
+from random_tags import random_tags
 from robustparse.data.tags.schemes import repaired
 from robustparse.data.tags.tagged_sentences import find_split
 from robustparse.errors import InputError

@@ -32,7 +32,7 @@ ENDINGS = (*TREEBANKS, *LINES, *TABLES)
 UNTAGGED = "_"
 _COLUMN = {"upos": 3, "xpos": 4, "feats": 5, "misc": 9}
 _USUAL = (("tokens", "words"), ("tags", "ner_tags", "slots", "pos_tags"), ("label", "intent"))
-_COMMENT = re.compile(r"#\s*(?:newdoc|newpar|[\w:.-]+\s*=)")
+_COMMENT = re.compile(r"# +(?:newdoc|newpar|[\w:.-]+ *=)")
 _DOCUMENT = "-DOCSTART-"
 _NAMED = "the columns of words and tags, and of the label if there is one"
 
