@@ -13,10 +13,11 @@ from robustparse.api.evaluate import evaluate
 from robustparse.cli import quickstart, quickstart_attack
 from robustparse.cli.main import main
 from robustparse.cli.quickstart_attack import AttackStory
-from robustparse.data.sample import generator, questions, reviews
+from robustparse.data.sample import generator, questions, reviews, tags
 from robustparse.data.sample import treebank as sample
 from robustparse.data.utterances.forms import read_forms
 from robustparse.evaluation.records import read_records
+from robustparse.metrics import score_label
 from robustparse.models.load import load
 from robustparse.reports.tables import MISSING
 from sample_grammar import read
@@ -25,7 +26,10 @@ OPERATIONS = ["deletion", "function_word_substitution", "insertion", "word_subst
 MEASURES = (
     *("standard_accuracy", "perturbation_accuracy", "robust_accuracy", "blackbox_success_rate"),
 )
-SAMPLES = (sample.sample_treebank, reviews.sample_reviews, questions.sample_questions)
+SAMPLES = (
+    *(sample.sample_treebank, tags.sample_tags),
+    *(reviews.sample_reviews, questions.sample_questions),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -110,16 +114,19 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
 
 
 @pytest.mark.slow
-def test_the_story_of_texts_is_told_too(tmp_path, capsys):
-    main(["quickstart", "--task", "classification", "--out", str(tmp_path)])
+@pytest.mark.parametrize(("task", "model"), [("classification", "classifier"), ("tags", "tagger")])
+def test_the_story_of_texts_is_told_too(task, model, tmp_path, capsys):
+    main(["quickstart", "--task", task, "--out", str(tmp_path)])
     captured = capsys.readouterr()
     assert captured.err == ""
     for name, row in table(captured.out).items():
         summary = json.loads((tmp_path / name / "summary.json").read_text())
-        accuracies = (summary[which]["accuracy"] for which in ("clean", "attacked"))
-        assert row[:2] == [f"{accuracy:.1f}" for accuracy in accuracies]
-        assert load(tmp_path / name / "classifier.ckpt").task.name == summary["task"]
-    assert "Accuracy against edit budget" in (tmp_path / "report.html").read_text()
+        scores = load(tmp_path / name / f"{model}.ckpt").task.scores
+        found = [summary[which][each] for which in ("clean", "attacked") for each in scores.names]
+        assert row[: len(found)] == [f"{score:.1f}" for score in found]
+        assert summary["task"] == task
+    title = f"{score_label(scores.headline)} against edit budget"
+    assert title in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.slow
