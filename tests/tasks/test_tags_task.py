@@ -171,6 +171,18 @@ def test_scores_are_those_of_seqeval():
     assert {name: scores[name] for name in expected} == pytest.approx(
         {name: 100 * value for name, value in expected.items()}
     )
+    classes = TAGS.scores.by_class(
+        (
+            TagSequence((*answer,)),
+            Example(0, Sentence((*gold,)), TagSequence((*gold,))),
+            np.ones(len(gold), bool),
+        )
+        for gold, answer in zip(golds, answers, strict=True)
+    )
+    report = metrics.classification_report(golds, answers, output_dict=True)
+    for kind, of_class in classes.items():
+        for name, other in (("f1", "f1-score"), ("span_recall", "recall"), ("spans", "support")):
+            assert of_class[name] == pytest.approx(report[kind][other] * (100, 1)[name == "spans"])
     part, whole = TAGS.scores.fraction("f1", sums)
     assert 100 * part / whole == pytest.approx(scores["f1"])
 

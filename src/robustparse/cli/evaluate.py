@@ -16,7 +16,12 @@ from robustparse.api.tables import pairs_table, score_table, service_note, termi
 from robustparse.attacks.victim import CountingVictim
 from robustparse.cli.options import DataOptions, VictimOptions
 from robustparse.errors import InputError
-from robustparse.evaluation.clean import predictions, scores_of, write_answers
+from robustparse.evaluation.clean import (
+    predictions,
+    scores_by_class,
+    scores_of,
+    write_answers,
+)
 from robustparse.evaluation.pairs import (
     checked_pairs,
     pair_outcomes,
@@ -86,6 +91,8 @@ def evaluate(
             write_perturbed_rows(folder, task, rows, punctuation)
         about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
         more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
+        classes = scores_by_class(task, answers, examples, punctuation)
+        more |= {"by_class": classes} if classes else {}
         more |= {"service": service} if service else {}
         more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
         write_scores(folder / SCORES, {**about, **_counts(examples), **scores, **more, **reworded})

@@ -86,6 +86,17 @@ def scores_of(
     return {name: scores.get(name) for name in (*task.scores.names, *task.scores.further)}
 
 
+def scores_by_class(
+    task: Task,
+    predictions: Iterable[Prediction],
+    examples: Sequence[Example],
+    punctuation: PunctuationPolicy,
+) -> dict[str, dict[str, float | None]]:
+    """Compute `Scores.by_class` of predictions; arguments as in `scores_of`."""
+    by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
+    return task.scores.by_class((each.answer, *by_id[each.id]) for each in predictions)
+
+
 def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
     """Return the losses of gold answers; None if the victim is not a single model.
 

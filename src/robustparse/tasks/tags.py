@@ -4,6 +4,7 @@ A tag without a prefix, such as a part of speech, is a span of one word: its F1 
 accuracy. Texts may have a label too, such as an intent.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,7 @@ from robustparse.tasks.certificate_drawing import (
 )
 from robustparse.tasks.task import (
     ANSWERS,
+    Answered,
     Answers,
     Files,
     Pictures,
@@ -344,6 +346,25 @@ class TagScores(Scores):
                 "frames": _ratio(sums["correct_frames"], sums["texts"]),
             }
         return scores
+
+    def by_class(self, answers: Iterable[Answered]) -> dict[str, dict[str, float | None]]:
+        """Compute precision, recall and F1 of the spans of each class, and count its gold spans."""
+        sums: dict[str, Counter[str]] = defaultdict(Counter)
+        for answer, example, counted in answers:
+            wanted = _counted(spans(example.gold.tags), counted)
+            found = _counted(spans(answer.tags), counted)
+            for name, some in (("gold", wanted), ("predicted", found), ("right", wanted & found)):
+                for span in some:
+                    sums[span.kind][name] += 1
+        return {
+            kind: {
+                "span_precision": _ratio(of["right"], of["predicted"]),
+                "span_recall": _ratio(of["right"], of["gold"]),
+                "f1": _ratio(2 * of["right"], of["gold"] + of["predicted"]),
+                "spans": of["gold"],
+            }
+            for kind, of in sorted(sums.items())
+        }
 
     def fraction(self, name: str, sums: Mapping[str, Any]) -> tuple[Any, Any]:
         """See `Scores.fraction`; F1 is 2 * right / (gold + predicted)."""

@@ -25,6 +25,9 @@ Record = Mapping[str, Any]
 Written = tuple[Example, Sequence[str] | None, Any]
 """An example to write, with other words and another answer; None keeps those of the example."""
 
+Answered = tuple[Any, Example, NDArray[np.bool_]]
+"""An answer to an example, and the parts that are scored."""
+
 ANSWERS = ("gold", "clean", "attacked")
 """Keys of a line of ``examples.jsonl``: the gold answer, and those before and after the attack."""
 
@@ -334,6 +337,14 @@ class Scores(ABC):
     @abstractmethod
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
         """Compute the scores of these sums in percent; None if nothing was counted."""
+
+    def by_class(self, answers: Iterable[Answered]) -> dict[str, dict[str, float | None]]:
+        """Compute scores of each class of parts, in percent; by default there are no classes.
+
+        Args:
+            answers: for each example its answer and the `counted` parts.
+        """
+        return {}
 
     def fraction(self, name: str, sums: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return the dividend and the divisor of one of `names`, as linear functions of the sums.
