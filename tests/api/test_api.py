@@ -250,7 +250,7 @@ def test_a_run_is_named_by_its_folder(paths: list[str], name: str) -> None:
     assert system_name(paths) == name
 
 
-@pytest.mark.parametrize("task", ["dependency", "classification", "semantic"])
+@pytest.mark.parametrize("task", ["dependency", "classification", "semantic", "tags"])
 def test_a_split_that_there_is_not_is_refused(task: str) -> None:
     with pytest.raises(InputError, match="split must be one of train, dev, test, got 'tset'"):
         rp.sample(task, "tset")

@@ -16,9 +16,9 @@ from robustparse.certificates.word_answers import WordAnswers, substitutes_as_re
 from robustparse.data.encoding import Encoding
 from robustparse.errors import InputError, check_choice
 from robustparse.files import check_output_file
-from robustparse.tasks.registry import named, task_of
+from robustparse.tasks.registry import all_tasks, named, task_of
 from robustparse.tasks.task import Task
-from robustparse.types import DependencyTree, Example, LogicalForm, Sentence
+from robustparse.types import DependencyTree, Example, LogicalForm, Sentence, TagSequence
 
 TrainingData: TypeAlias = str | Path | DataFile | Sequence[Example]
 """A file of training text, or its examples."""
@@ -71,8 +71,8 @@ def encode(
     kind = _task(source, task)
     examples = source.sentences if isinstance(source, GivenExamples) else source.read(kind)
     words = WordAnswers.of(examples)
-    trees = any(isinstance(example.gold, DependencyTree) for example in examples)
-    measure = measure or ("mutual_information" if trees else "one_hot")
+    by_word = any(isinstance(each.gold, DependencyTree | TagSequence) for each in examples)
+    measure = measure or ("mutual_information" if by_word else "one_hot")
     check_choice("measure", measure, get_args(Fidelity))
     if measure == "mutual_information" and isinstance(examples[0].gold, LogicalForm):
         problem = "codes cannot tell logical forms, which nearly every text has of its own"
@@ -118,8 +118,8 @@ def _task(source: DataFile | GivenExamples, name: str | None) -> Task:
         return named(name)
     if isinstance(source, DataFile):
         return named("dependency") if source.name == "sample" else task_of(source.name)
-    kinds = {DependencyTree: "dependency", LogicalForm: "semantic"}
-    return named(kinds.get(type(source.sentences[0].gold), "classification"))
+    kinds = {task.answers.gold_type: task for task in all_tasks()}
+    return kinds.get(type(source.sentences[0].gold), named("classification"))
 
 
 def _stop_words(words: WordAnswers, source: StopWordList | None) -> Collection[str]:
