@@ -82,7 +82,7 @@ def test_a_recipe_attacks_the_tasks_that_are_named(name: str, task: str, models:
     victim = ModelVictim([parser_of(name) if task == "dependency" else small(task, characters)])
     if task != "dependency":
         short = sorted(examples, key=lambda one: len(one.sentence))
-        examples = right(task, short[:2])
+        examples = right(task, short[: 4 if task == "tags" else 2])
     if task not in FACTS[name].tasks:
         with pytest.raises(InputError):
             list(attack.run(examples, victim))
