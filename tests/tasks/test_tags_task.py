@@ -14,7 +14,7 @@ from random_tags import random_tags
 from robustparse.data.tags.schemes import repaired
 from robustparse.data.tags.tagged_sentences import find_split
 from robustparse.errors import InputError
-from robustparse.tasks.tags import TAGS, tags_task
+from robustparse.tasks.tags import TAGS
 from robustparse.types import Example, Sentence, TagSequence
 
 CONLLU = """\
@@ -66,9 +66,8 @@ def test_a_treebank_has_tags_in_four_columns_and_is_written_as_read(tmp_path, co
     path = write(tmp_path, "a.conllu", CONLLU)
     (example,) = TAGS.files.read(path, columns=columns)
     assert example.gold == TagSequence(tuple(tags.split()))
-    files = tags_task(columns).files
-    assert rewritten(files, [example]) == CONLLU
-    other = files.write(example, ["Cats", "ca", "n't", "bark"], TagSequence(("Q",) * 4))
+    assert rewritten(TAGS.files, [example]) == CONLLU
+    other = TAGS.files.write(example, ["Cats", "ca", "n't", "bark"], TagSequence(("Q",) * 4))
     again = write(tmp_path, "b.conllu", other)
     (changed,) = TAGS.files.read(again, columns=columns)
     assert changed.gold.tags == ("Q",) * 4

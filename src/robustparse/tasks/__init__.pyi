@@ -2,7 +2,7 @@ from .classification import CLASSIFICATION
 from .dependency import DEPENDENCY
 from .registry import named, task_of
 from .semantic import semantic_task
-from .tags import TAGS, tags_task
+from .tags import TAGS
 from .task import Answers, Concatenates, Files, Pictures, Scores, Task, WritesPairs
 
 __all__ = [
@@ -18,6 +18,5 @@ __all__ = [
     "WritesPairs",
     "named",
     "semantic_task",
-    "tags_task",
     "task_of",
 ]

@@ -6,7 +6,7 @@ accuracy. Texts may have a label too, such as an intent.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from robustparse.data.tags.tagged_sentences import (
     TREEBANKS,
     file_kind,
     read_tags,
-    tag_column,
     tagged_block,
     tagged_row,
 )
@@ -52,11 +51,8 @@ from robustparse.tasks.text import template
 from robustparse.types import Example, Sentence, TagSequence
 
 
-@dataclass(frozen=True)
 class TagFiles(Files):
-    """CoNLL files, treebanks, JSON lines and datasets; see `tags_task` for the argument."""
-
-    columns: tuple[str, ...] | None = None
+    """CoNLL files, treebanks, JSON lines and datasets."""
 
     endings = ENDINGS
     multiline = True
@@ -74,7 +70,7 @@ class TagFiles(Files):
         if columns is not None:
             return read_tags(path, columns, max_length, gold, limit)
         try:
-            return read_tags(path, known.columns or self.columns, max_length, gold, limit)
+            return read_tags(path, known.columns, max_length, gold, limit)
         except InputError as error:
             if error.key != "columns":
                 raise
@@ -97,10 +93,9 @@ class TagFiles(Files):
         answer: TagSequence | None = None,
     ) -> str:
         """Return the lines of a sentence and the empty line after it, or its row."""
-        if example.row is not None:
+        if _is_row(example):
             return f"{row_text(tagged_row(example, answer or example.gold, words))}\n"
-        tags = (answer or example.gold).tags
-        return f"{tagged_block(example, tags, words, self._column(example))}\n\n"
+        return f"{tagged_block(example, (answer or example.gold).tags, words)}\n\n"
 
     def write_all(self, examples: Iterable[Written]) -> Iterator[str]:
         """Yield the pieces of a file, of rows if the examples were read from rows."""
@@ -108,15 +103,12 @@ class TagFiles(Files):
         if (first := next(written, None)) is None:
             return
         every = (each for some in ((first,), written) for each in some)
-        if first[0].row is None:
+        if not _is_row(first[0]):
             yield from (self.write(*each) for each in every)
             return
         yield from table_text(
             tagged_row(example, answer or example.gold, words) for example, words, answer in every
         )
-
-    def _column(self, example: Example) -> tuple[int, str]:
-        return tag_column(self.columns) if example.ending in TREEBANKS else (0, "")
 
     def as_copy(self, example: Example) -> Example:
         """See `Files.as_copy`; the copy of a treebank's sentence gets another sentence id."""
@@ -138,7 +130,7 @@ class TagFiles(Files):
         check: Callable[[Sequence[Example]], None],
         punctuation: PunctuationPolicy = "none",
     ) -> None:
-        """See `Files.check`; an error names the sentence, or the line of its row."""
+        """See `Files.check`; an error names the first line of the sentence."""
         for example in examples:
             try:
                 check([example])
@@ -158,15 +150,15 @@ class TagFiles(Files):
     ) -> Iterator[str]:
         """Warn of tags and labels that the tagger does not know."""
         names = set(known)
-        unknown = [(each.id, new) for each in examples if (new := {*each.gold.labels} - names)]
+        unknown = [(each.line, new) for each in examples if (new := {*each.gold.labels} - names)]
         if unknown:
             tags = ", ".join(
                 sorted(tag.strip() for tag in set().union(*(new for _, new in unknown)))
             )
             effect = "are not learnt" if training else "count as wrong"
             yield (
-                f"{path}: tags that the tagger never saw in training ({tags}) {effect}, in "
-                f"{len(unknown)} sentences; the first is sentence {unknown[0][0] + 1}"
+                f"{path}:{unknown[0][0]}: tags that the tagger never saw in training ({tags}) "
+                f"{effect}, in {len(unknown)} sentences"
             )
 
     def project(
@@ -193,7 +185,7 @@ class TagFiles(Files):
         sentence = reworded(example.sentence, words, origins)
         answer = replace(example.gold, tags=repaired(tags))
         changed = replace(example, sentence=sentence, gold=answer)
-        if example.row is not None:
+        if _is_row(example):
             return replace(changed, row=tagged_row(changed, answer, words))
         if not example.block:
             return changed
@@ -205,9 +197,13 @@ class TagFiles(Files):
             changed = replace(changed, block=block)
         elif not same:
             changed = replace(changed, block="")
-        column = self._column(changed)
-        block = tagged_block(changed, answer.tags, words, column) if changed.block else ""
+        block = tagged_block(changed, answer.tags, words) if changed.block else ""
         return replace(changed, block=block)
+
+
+def _is_row(example: Example) -> bool:
+    """Tell whether a sentence was read from a row of JSON or of a dataset, not from lines."""
+    return example.row is not None and bool(example.row.values)
 
 
 class TagAnswers(Answers):
@@ -479,19 +475,10 @@ _LEGEND = (
 )
 
 
-def tags_task(columns: Sequence[str] | None = None) -> Task:
-    """Return the task of tagging.
-
-    Args:
-        columns: the columns of the model's training data, see `read_tags`.
-    """
-    return Task(
-        "tags",
-        TagFiles(None if columns is None else tuple(columns)),
-        TagAnswers(),
-        TagScores(),
-        Pictures(_draw, _LEGEND, _draw_certificate, CERTIFICATE_LEGEND),
-    )
-
-
-TAGS = tags_task()
+TAGS = Task(
+    "tags",
+    TagFiles(),
+    TagAnswers(),
+    TagScores(),
+    Pictures(_draw, _LEGEND, _draw_certificate, CERTIFICATE_LEGEND),
+)

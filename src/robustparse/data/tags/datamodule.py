@@ -39,11 +39,11 @@ class TagDataModule(DataModule):
 
     @property
     def data_columns(self) -> list[str] | None:
-        """See `DataModule`; a treebank's words are in the column ``form``."""
+        """See `DataModule`; with the column of the label, if there is one."""
         row = self.train_examples[0].row
-        if row is not None:
+        if row is not None and row.values:
             return [*row_columns(self.columns, row.values)]
-        return ["form", self.columns[-1]] if self.columns else None
+        return super().data_columns
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample with this seed."""
@@ -65,6 +65,4 @@ class TagDataModule(DataModule):
         for copy in copies:
             if unknown := sorted(set(copy.gold.labels) - known):
                 problem = f"the tag {unknown[0].strip()!r}, which no training sentence has"
-                line = None if copy.row is None else copy.line
-                key = None if line else f"sentence {copy.id + 1}"
-                raise InputError(problem, path=path, line=line, key=key)
+                raise InputError(problem, path=path, line=copy.line)

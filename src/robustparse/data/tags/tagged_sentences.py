@@ -137,7 +137,8 @@ def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator
         if gold and not key and UNTAGGED in tags:
             line = lines[tags.index(UNTAGGED)]
             raise InputError("the word has no tag", path=path, line=line)
-        yield _Read(replace(example, gold=TagSequence(tuple(tags))), lines)
+        row = Row(start, {}, Layout("tsv", ("form",), columns[-1] if columns else "upos"))
+        yield _Read(replace(example, gold=TagSequence(tuple(tags)), row=row), lines)
 
 
 def _value(cell: str, key: str) -> str:
@@ -174,7 +175,8 @@ def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_
         tags = tuple(cells[-1] if width > 1 else UNTAGGED for cells in rows.values())
         ending = Path(plain_name(path)).suffix.lower()
         sentence, text = Sentence(words, xpos=parts), "\n".join(block)
-        example = Example(0, sentence, TagSequence(tags), block=text, ending=ending)
+        row = Row(start, {}, Layout("tsv", (0,), len(cells) - 1))
+        example = Example(0, sentence, TagSequence(tags), text, row, ending)
         yield _Read(example, [*rows])
 
 
@@ -252,23 +254,21 @@ _READERS: dict[str, Callable[[Path, Sequence[str] | None, bool], Iterator[_Read]
 # Writing
 
 
-def tagged_block(
-    example: Example, tags: Sequence[str], words: Sequence[str] | None, column: tuple[int, str]
-) -> str:
+def tagged_block(example: Example, tags: Sequence[str], words: Sequence[str] | None) -> str:
     """Return the lines of a sentence with other tags, and other words if they are set.
 
     Args:
         example: the sentence; one made in memory gets lines of two columns.
         tags: one per word.
         words: the new words; None keeps those of the example.
-        column: of a treebank; see `tag_column`.
     """
     new = example.sentence.words if words is None else words
-    if not example.block:
+    if not example.block or example.row is None:
         return "\n".join(f"{word}\t{tag}" for word, tag in zip(new, tags, strict=True))
     if example.ending in TREEBANKS:
-        values = [UNTAGGED if column[1] and tag == OUTSIDE else tag for tag in tags]
-        return with_column(example.block, column[0], values, words, column[1])
+        column, key = tag_column([str(example.row.layout.label)])
+        values = [UNTAGGED if key and tag == OUTSIDE else tag for tag in tags]
+        return with_column(example.block, column, values, words, key)
     lines, pairs = [], zip(new, tags, strict=True)
     for line in example.block.split("\n"):
         if _COMMENT.match(line) or line.startswith(_DOCUMENT):

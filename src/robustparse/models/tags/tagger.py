@@ -26,8 +26,7 @@ from robustparse.models.encoders.dropout import shared_dropout
 from robustparse.models.mean_scores import mean_scores, single_precision
 from robustparse.models.tags.crf import CRF, negative_log_likelihood, viterbi
 from robustparse.models.tags.tag_codec import TagCodec
-from robustparse.tasks.tags import tags_task
-from robustparse.tasks.task import Task
+from robustparse.tasks.tags import TAGS
 from robustparse.types import Predictions
 
 EPSILON = 1.0
@@ -57,6 +56,7 @@ class BiLSTMTagger(Model[TagStates]):
         base: see `Model`.
     """
 
+    task = TAGS
     shared_settings = ("crf",)
 
     def __init__(
@@ -70,11 +70,6 @@ class BiLSTMTagger(Model[TagStates]):
         check_rates("BiLSTMTagger", dropout=dropout)
         self.crf, self.dropout = crf, dropout
         self.initialize()
-
-    @property
-    def task(self) -> Task:  # type: ignore[override]
-        """Tagging, in the columns of the training data."""
-        return tags_task(self.data_columns)
 
     def build(self, vocabulary: Vocabulary) -> None:
         """Make the layers.
