@@ -471,7 +471,8 @@ def _draw_certificate(record: Record) -> str:
 
 _LEGEND = (
     '<ul class="legend"><li><mark>word</mark>substituted</li><li>A box is a span, with its class '
-    "after it; a dashed box of another color is no span of the gold answer.</li></ul>"
+    "after it; a dashed box of another color is no span of the gold answer.</li><li>A label in "
+    "brackets is that of the text.</li></ul>"
 )
 
 
