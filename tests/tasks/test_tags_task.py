@@ -83,6 +83,8 @@ def test_lines_of_columns_are_read_and_written(tmp_path):
     assert rewritten(TAGS.files, [first, second]) == (
         "# id = 1\nEU NNP I-NP B-ORG\nrejects VBZ I-VP O\n\n# NN I-NP O\n\n"
     )
+    made = Example(0, Sentence(("a", "b"), xpos=("DT", "NN")), TagSequence(("O", "B-x")))
+    assert TAGS.files.write(made) == "a\tDT\tO\nb\tNN\tB-x\n\n"
     untagged = write(tmp_path, "b.conll", "EU\nrejects\n")
     (example,) = TAGS.files.read(untagged, gold=False)
     assert example.sentence.words == ("EU", "rejects")

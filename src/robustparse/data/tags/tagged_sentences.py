@@ -258,13 +258,15 @@ def tagged_block(example: Example, tags: Sequence[str], words: Sequence[str] | N
     """Return the lines of a sentence with other tags, and other words if they are set.
 
     Args:
-        example: the sentence; one made in memory gets lines of two columns.
+        example: the sentence; one made in memory gets lines of two columns, or of three with its
+            parts of speech.
         tags: one per word.
         words: the new words; None keeps those of the example.
     """
     new = example.sentence.words if words is None else words
     if not example.block or example.row is None:
-        return "\n".join(f"{word}\t{tag}" for word, tag in zip(new, tags, strict=True))
+        columns = (new, example.sentence.tags, tags) if example.sentence.tags else (new, tags)
+        return "\n".join(map("\t".join, zip(*columns, strict=True)))
     if example.ending in TREEBANKS:
         column, key = tag_column([str(example.row.layout.label)])
         values = [UNTAGGED if key and tag == OUTSIDE else tag for tag in tags]
