@@ -85,6 +85,12 @@ def test_lines_of_columns_are_read_and_written(tmp_path):
     )
     made = Example(0, Sentence(("a", "b"), xpos=("DT", "NN")), TagSequence(("O", "B-x")))
     assert TAGS.files.write(made) == "a\tDT\tO\nb\tNN\tB-x\n\n"
+    intent = write(
+        tmp_path, "c.conll", TAGS.files.write(replace(made, gold=TagSequence(("O", "O"), "go")))
+    )
+    (again,) = TAGS.files.read(intent)
+    assert again.gold == TagSequence(("O", "O"), "go")
+    assert "# label = stop\n" in TAGS.files.write(again, None, TagSequence(("O", "O"), "stop"))
     untagged = write(tmp_path, "b.conll", "EU\nrejects\n")
     (example,) = TAGS.files.read(untagged, gold=False)
     assert example.sentence.words == ("EU", "rejects")

@@ -95,7 +95,7 @@ class TagFiles(Files):
         """Return the lines of a sentence and the empty line after it, or its row."""
         if _is_row(example):
             return f"{row_text(tagged_row(example, answer or example.gold, words))}\n"
-        return f"{tagged_block(example, (answer or example.gold).tags, words)}\n\n"
+        return f"{tagged_block(example, answer or example.gold, words)}\n\n"
 
     def write_all(self, examples: Iterable[Written]) -> Iterator[str]:
         """Yield the pieces of a file, of rows if the examples were read from rows."""
@@ -197,7 +197,7 @@ class TagFiles(Files):
             changed = replace(changed, block=block)
         elif not same:
             changed = replace(changed, block="")
-        block = tagged_block(changed, answer.tags, words) if changed.block else ""
+        block = tagged_block(changed, answer, words) if changed.block else ""
         return replace(changed, block=block)
 
 

@@ -5,7 +5,7 @@
   ``_``, or ``O`` if the tags are those of spans.
 - Other CoNLL files, as of CoNLL-2003 (Tjong Kim Sang and De Meulder 2003): a line a word, of two
   or more columns separated by tabs or blanks; the first is the word, the last its tag, and of three
-  or more columns the second is a part of speech.
+  or more columns the second is a part of speech. A comment ``# label = TEXT`` is the text's label.
 - Rows of JSON, Parquet or a dataset: lists ``tokens`` and ``tags``, and the ``label`` of the text.
 """
 
@@ -33,6 +33,7 @@ UNTAGGED = "_"
 _COLUMN = {"upos": 3, "xpos": 4, "feats": 5, "misc": 9}
 _USUAL = (("tokens", "words"), ("tags", "ner_tags", "slots", "pos_tags"), ("label", "intent"))
 _COMMENT = re.compile(r"# +(?:newdoc|newpar|[\w:.-]+ *=)")
+_LABEL = re.compile(r"# label = (.*\S)\s*")
 _DOCUMENT = "-DOCSTART-"
 _NAMED = "the columns of words and tags, and of the label if there is one"
 
@@ -176,7 +177,9 @@ def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_
         ending = Path(plain_name(path)).suffix.lower()
         sentence, text = Sentence(words, xpos=parts), "\n".join(block)
         row = Row(start, {}, Layout("tsv", (0,), len(cells) - 1))
-        example = Example(0, sentence, TagSequence(tags), text, row, ending)
+        labels = [match[1] for line in block if (match := _LABEL.fullmatch(line))]
+        answer = TagSequence(tags, labels[0] if labels else "")
+        example = Example(0, sentence, answer, text, row, ending)
         yield _Read(example, [*rows])
 
 
@@ -254,19 +257,21 @@ _READERS: dict[str, Callable[[Path, Sequence[str] | None, bool], Iterator[_Read]
 # Writing
 
 
-def tagged_block(example: Example, tags: Sequence[str], words: Sequence[str] | None) -> str:
-    """Return the lines of a sentence with other tags, and other words if they are set.
+def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | None) -> str:
+    """Return the lines of a sentence with another answer, and other words if they are set.
 
     Args:
         example: the sentence; one made in memory gets lines of two columns, or of three with its
             parts of speech.
-        tags: one per word.
+        answer: the tags; the label is written as a comment.
         words: the new words; None keeps those of the example.
     """
+    tags = answer.tags
     new = example.sentence.words if words is None else words
     if not example.block or example.row is None:
         columns = (new, example.sentence.tags, tags) if example.sentence.tags else (new, tags)
-        return "\n".join(map("\t".join, zip(*columns, strict=True)))
+        label = [f"# label = {answer.label}"] if answer.label else []
+        return "\n".join([*label, *map("\t".join, zip(*columns, strict=True))])
     if example.ending in TREEBANKS:
         column, key = tag_column([str(example.row.layout.label)])
         values = [UNTAGGED if key and tag == OUTSIDE else tag for tag in tags]
@@ -274,7 +279,8 @@ def tagged_block(example: Example, tags: Sequence[str], words: Sequence[str] | N
     lines, pairs = [], zip(new, tags, strict=True)
     for line in example.block.split("\n"):
         if _COMMENT.match(line) or line.startswith(_DOCUMENT):
-            lines.append(line)
+            labelled = answer.label and _LABEL.fullmatch(line)
+            lines.append(f"# label = {answer.label}" if labelled else line)
             continue
         word, tag = next(pairs)
         _, *between = _cells(line)
