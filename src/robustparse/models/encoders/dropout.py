@@ -46,11 +46,12 @@ def word_dropout(parts: list[Tensor], probability: float, training: bool) -> lis
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
     """Switch to evaluation mode without gradients; afterwards restore every module's mode."""
-    modes = {part: part.training for part in module.modules()}
-    module.eval()
+    training = [part for part in module.modules() if part.training]
+    if training:
+        module.eval()
     try:
         with torch.no_grad():
             yield
     finally:
-        for part, training in modes.items():
-            part.training = training
+        for part in training:
+            part.training = True
