@@ -11,7 +11,7 @@ from robustparse.attacks import Attack, Greedy, Lexicon, TagErrors
 from robustparse.data.tags.schemes import legal
 from robustparse.errors import InputError
 from robustparse.types import Example, Sentence, TagSequence
-from robustparse.victims import HuggingFaceTagger, SpacyTagger
+from robustparse.victims import FunctionVictim, HuggingFaceTagger, SpacyTagger
 from tiny_models import NO_PIECE, PIECES
 
 NAMES = ["O", "B-x", "I-x"]
@@ -92,3 +92,17 @@ def test_entities_and_tags_of_spacy(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         SpacyTagger(str(tmp_path / "blank")).answer(text)
     assert error.value.key == "victim: model"
+
+
+def test_a_function_answers_tags_in_tuples_and_has_no_label_of_a_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    victim = FunctionVictim(lambda texts: [("O", "B-x")] * len(texts), "tags")
+    gold = TagSequence(("O", "B-x"), "greeting")
+    examples = [Example(id_, Sentence(("a", "dog")), gold) for id_ in range(12)]
+    assert rp.evaluate(victim, examples)["f1"] == 100.0
+    assert not caplog.records
+    attack = Attack(Lexicon({"a": ["one"]}), Greedy(), goal=TagErrors(metric="label"))
+    with pytest.raises(InputError) as error:
+        list(attack.run(examples, victim))
+    assert error.value.key == "goal: metric"

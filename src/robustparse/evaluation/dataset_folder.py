@@ -76,17 +76,17 @@ def write_dataset(folder: Path, rows: list[dict[str, Any]], card: Card) -> list[
     # `datasets` takes the rows of an earlier folder from its cache if all names are equal.
     data = f"data/test-{sha256(content).hexdigest()[:16]}.parquet"
     paths = [folder / data, folder / "README.md"]
-    remove_dataset(folder, but=paths)
+    remove_dataset(folder, keep=paths)
     for path, file in zip(paths, (content, card.text(data).encode()), strict=True):
         make_folder(path.parent)
         write_bytes(path, file)
     return paths
 
 
-def remove_dataset(folder: Path, but: Sequence[Path] = ()) -> None:
-    """Remove the files that `write_dataset` wrote into a folder, but for some."""
+def remove_dataset(folder: Path, keep: Sequence[Path] = ()) -> None:
+    """Remove the files that `write_dataset` wrote into a folder, except those to keep."""
     for path in (*(folder / "data").glob("test-*.parquet"), folder / "README.md"):
-        if path not in but:
+        if path not in keep:
             path.unlink(missing_ok=True)
 
 

@@ -166,9 +166,9 @@ class TagFiles(Files):
     ) -> Example | None:
         """Return the words with the tags of their original words.
 
-        A new word between two words of a span belongs to it, and is otherwise outside; the second
-        word for the first one of a span continues it. None if a
-        word is new and tags have no such value, as parts of speech.
+        A word that is inserted inside a span gets its I- tag; any other inserted word gets O. If
+        the first word of a span is split, the second half gets an I- tag. Returns None if a word
+        was inserted and the tags have no O, as parts of speech.
         """
         old = example.gold.tags
         tags: list[str] = []
@@ -256,12 +256,12 @@ class TagAnswers(Answers):
         edited = set(record["edited"])
         words = set(range(len(gold.tags))) - edited - {*record.get("uncounted", [])}
         untouched = [each for each in spans(gold.tags) if edited.isdisjoint(_words(each))]
-        lost = {
+        correct = {
             name: [sum(answer.tags[word] == gold.tags[word] for word in words), len(found)]
             for name, answer in (("before", before), ("after", after))
             for found in [{*spans(answer.tags)} & {*untouched}]
         }
-        fewer = [new < old for old, new in zip(lost["before"], lost["after"], strict=True)]
+        fewer = [new < old for old, new in zip(correct["before"], correct["after"], strict=True)]
         return dict(zip(TagScores.names, fewer, strict=True))
 
     def relations(self, record: Record) -> list[str]:

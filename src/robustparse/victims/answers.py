@@ -112,9 +112,13 @@ class TagCode:
         self._ids: dict[str, int] = {}
 
     def name_ids(self, names: Sequence[str]) -> Ids:
-        """Return ids; unknown tags get new ids, since a black box may answer any tag."""
+        """Return ids; unknown tags get new ids, since a black box may answer any tag.
+
+        A name that begins with a blank is the label of a text, which no black box answers: -1.
+        """
         ids = self._ids
-        return np.array([ids.setdefault(name, len(ids)) for name in names], np.int32)
+        found = (-1 if name.startswith(" ") else ids.setdefault(name, len(ids)) for name in names)
+        return np.array([*found], np.int32)
 
     def row(self, answer: Any, words: Sequence[str]) -> Ids:
         """Check that the answer is a list of tags, or a `TagSequence`, for the words."""

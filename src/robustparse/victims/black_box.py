@@ -108,8 +108,8 @@ class BlackBox(ABC):
         self._contexts: dict[str, int] = {}
         self._words = ["", ""]  # of padding, and the unknown word
         self._rows: dict[str, int] = {}
-        # Answers so far without probabilities; None once the question is settled.
-        scored = scores == "probabilities" and self.task.name != "dependency"
+        # Answers so far without probabilities; None after the check.
+        scored = scores == "probabilities" and self.task.name not in ("dependency", "tags")
         self._bare: int | None = 0 if scored else None
 
     @abstractmethod

@@ -87,7 +87,8 @@ class HuggingFaceTagger(BlackBox):
         scheme = scheme_of([self.tags])
         answers = []
         for row, (words, tags) in enumerate(zip(texts, best, strict=True)):
-            # A word without a piece, such as a zero-width blank, has the tag outside.
+            # A word without a piece, such as a zero-width blank, gets O, or the first tag if there
+            # is no O.
             of_words = [OUTSIDE if OUTSIDE in self.tags else self.tags[0]] * len(words)
             for piece, word in reversed([*enumerate(inputs.word_ids(row))]):
                 if word is not None:

@@ -1,7 +1,7 @@
 """Candidates for words of entities: words at the same place in other entities of the class.
 
-In the manner of RockNER (Lin et al. 2021), who replace entities by others of their class; here one
-word at a time, so that every word keeps its tag.
+Like RockNER (Lin et al. 2021), which replaces entities by others of their class; but here one word
+at a time, so that tags do not change.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from robustparse.types import Example, TagSequence
 
 
 class EntityWords(CandidateGenerator):
-    """Proposes words of the training entities with the same class and number of words.
+    """Proposes words of training entities that have the class and length of the word's entity.
 
-    The word stands at the same place in its entity. Words outside of entities have no candidates.
+    They stand at the same position in their entities. Words outside of entities have no candidates.
     Choose a goal with ``edit: entities`` or ``edit: all``.
 
     Args:
@@ -44,7 +44,7 @@ class EntityWords(CandidateGenerator):
         span_lists(self.training)
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Also keep the gold tags, which slots do not have."""
+        """Also store the gold tags, because slots do not contain them."""
         super().check(examples)
         self._golds.update((each.id, each.gold) for each in examples)
 

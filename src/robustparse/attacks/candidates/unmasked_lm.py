@@ -1,9 +1,9 @@
-"""Candidates of BERT-Attack: what a masked language model predicts for a word without masking it.
+"""Candidates of BERT-Attack: what a masked language model predicts at an unmasked word.
 
 Li et al. 2020, section 3.2: the model reads the whole sentence and predicts each of its pieces; the
-top K predictions are kept. For a word of one piece, they are its candidates. For a word of several
-pieces, their predictions are combined, and the candidates are the K combinations of the lowest
-perplexity under the same model.
+top K predictions are kept. A word of one piece gets those that are whole words. For a word of
+several pieces, the predictions are combined; of the most probable combinations, the K with the
+lowest perplexity under the same model are the candidates.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from robustparse.types import Floats, Indices
 
 Perplexity = Literal["alone", "sentence"]
 
-_PREDICTED = 1024  # pieces whose logits, one for each piece of the vocabulary, fit into memory
+_PREDICTED = 1024  # pieces of a forward pass, which limits the memory for logits
 
 
 class UnmaskedLM(MaskedLM):
-    """Proposes words that a masked language model predicts where the word stands, without a mask.
+    """Proposes words that a masked language model predicts at the unmasked word.
 
-    The word itself is usually the first prediction, so that there are fewer than `top_k` others.
+    The word itself is usually the first prediction; at most `top_k` - 1 candidates then remain.
 
     Args:
         model: see `MaskedLM`.
@@ -35,9 +35,9 @@ class UnmaskedLM(MaskedLM):
             (Li et al. 2020: 48).
         combinations: how many combinations are compared, the most probable ones. The paper compares
             all `top_k` ** pieces: 2304 for a word of two pieces.
-        perplexity: that of the combination `alone`, which the model reads by itself (the released
-            code of Li et al. 2020), or of its predictions in the `sentence` (TextAttack), which
-            needs no further pass.
+        perplexity: what ranks the combinations. `alone`: the model reads the combination by itself
+            (the released code of Li et al. 2020). `sentence`: the probabilities predicted in the
+            sentence, which need no further pass.
         batch_tokens: see `MaskedLM`.
         precision: see `MaskedLM`.
         device: see `MaskedLM`.
@@ -140,7 +140,7 @@ class UnmaskedLM(MaskedLM):
 
     @torch.inference_mode()
     def _losses(self, texts: Sequence[Indices]) -> list[Floats]:
-        """Compute the logarithm of the perplexity of texts of pieces, `(combinations,)` each.
+        """Compute the log-perplexity of each combination, `(combinations,)` for each word.
 
         As in the released code, the model reads the pieces unmasked, without special ones.
         """
@@ -157,6 +157,6 @@ class UnmaskedLM(MaskedLM):
         return np.split(losses, np.cumsum([len(of_slot) for of_slot in texts])[:-1])
 
     def _words(self, combined: Indices) -> list[str]:
-        """Return the first `top_k` combinations as words, without those that spell none."""
+        """Return the first `top_k` combinations as words, without those that are no word."""
         first = combined[: self.top_k].tolist()
         return [word for pieces in first if (word := self._pieces.word(pieces))]

@@ -51,20 +51,21 @@ class GoldTags(NamedTuple):
 class TagErrors(Goal):
     """Make the victim's tags of a sentence wrong.
 
-    The score is the share of wrong parts. An attack succeeds if there are more of them than in the
-    clean answer.
+    The score is the share of wrong parts. An attack succeeds if it adds at least `least` wrong
+    parts, and at least the fraction `share` of all parts.
 
     Args:
         metric: the parts: ``spans`` of the gold answer, wrong if they are lost, moved or change
             their class (tags without prefixes, such as parts of speech, are spans of one word);
-            ``words``, wrong if their tag is; or ``label``, that of the whole text, whose score is 1
-            minus its probability.
+            ``words``, wrong if their tag is; or ``label``, the label of the text. With ``label``,
+            the score is 1 minus the probability of the gold label, an attack succeeds if the
+            answered label is wrong, and `success`, `least`, `share` and `punctuation` are ignored.
         success: ``reported`` compares all parts; ``strict`` only words that are not changed, and
             spans without a changed word. The score is then that of the clean answer plus the
             additional errors among the compared parts.
-        edit: the words that may be changed: those of the ``context`` of spans, which keeps all
-            entities, those in ``entities``, or ``all``. Words with other tags than those of spans
-            are context.
+        edit: the words that may be changed: ``context`` allows only words outside of gold spans,
+            ``entities`` only words inside, ``all`` any word. Words whose tags have no B- or I-
+            prefix are context.
         least: minimum number of additional wrong parts for a success.
         share: minimum share of additional wrong parts for a success.
         punctuation: which words are left out; see `AttachmentDrop`.
@@ -129,7 +130,7 @@ class TagErrors(Goal):
         return choices[self.edit]
 
     def applies(self, problem: Problem) -> bool:
-        """Tell whether the sentence has a part that could become wrong."""
+        """Tell whether the sentence has anything to attack."""
         return self.metric == "label" or bool(self._parts(problem).any())
 
     def judge(
@@ -174,7 +175,7 @@ class TagErrors(Goal):
 
 
 def _restored(clean: Predictions, states: States, predictions: Predictions) -> Ids:
-    """Return tags ``(n, words)`` in positions of the whole sentence, deletions undone.
+    """Map tags back to the positions of the original sentence, ``(n, words)``.
 
     A deleted word keeps its tag of the clean answer.
     """

@@ -60,7 +60,8 @@ def read_tags(
         columns: names of the columns of words and tags, and of the label of the text. A treebank
             takes the last name: ``upos`` (the default), ``xpos``, ``feats:KEY`` or ``misc:KEY``.
         max_length: longest allowed sentence in words; None allows any.
-        gold: whether every word must have a tag; otherwise tags are not read.
+        gold: whether every word must have a tag. If false, missing tags become ``_``, and broken
+            tags of spans are repaired.
         limit: the option that raises ``max_length``, for the message.
         repair: whether to repair broken sequences of span tags instead of rejecting them.
 
@@ -81,13 +82,13 @@ def read_tags(
                     remedy=f"raise {limit} or take the sentence out of the file",
                 )
         tags = example.gold.tags
-        if scheme != "words" and example.block:  # of a key that only words of spans have
+        if scheme != "words" and example.block:  # words without the key are outside of spans
             tags = tuple(OUTSIDE if tag == UNTAGGED else tag for tag in tags)
         try:
             tags = to_bio(tags, scheme, repair or not gold)
         except InputError as error:
             error.path, error.line = str(path), lines[error.line or 0]
-            error.remedy = "correct the tags, or set data.init_args.repair to true"
+            error.remedy = "correct the tags, or train with data.init_args.repair: true"
             raise
         answer = replace(example.gold, tags=tags)
         examples.append(replace(example, id=index, gold=answer))
@@ -263,7 +264,7 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
     Args:
         example: the sentence; one made in memory gets lines of two columns, or of three with its
             parts of speech.
-        answer: the tags; the label is written as a comment.
+        answer: the tags, and the label, which replaces that of an existing comment ``# label``.
         words: the new words; None keeps those of the example.
     """
     tags = answer.tags
