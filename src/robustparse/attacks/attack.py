@@ -89,6 +89,10 @@ class Attack:
                 remedy="take GreedyByImportance, or leave out `follows`",
             )
 
+    def _goal(self, gold: Any) -> Goal:
+        """Return the goal against gold answers of this type."""
+        return usual_goal(gold) if self.goal is None else self.goal.against(gold)
+
     @property
     def _generators(self) -> list[CandidateGenerator]:
         """The candidate generator, or the members of a union."""
@@ -118,10 +122,8 @@ class Attack:
         warnings = (warning for each in components for warning in each.warnings(examples))
         yield from dict.fromkeys(warnings)
         optional = [generator.name() for generator in self._generators if generator.optional]
-        if optional and examples:
-            goal = usual_goal(examples[0].gold) if self.goal is None else self.goal
-            if goal.per_word:
-                yield f"{', '.join(optional)} proposes nothing, since each word has its own answer"
+        if optional and examples and self._goal(examples[0].gold).per_word:
+            yield f"{', '.join(optional)} proposes nothing, since each word has its own answer"
         yield from feature_warnings(components, examples, victim)
         yield from self.search.warnings()
 
@@ -210,8 +212,7 @@ class Attack:
             return
         self.check(first)  # before anything is loaded
         self.check_scores(victim)
-        gold = first[0].gold
-        goal = usual_goal(gold) if self.goal is None else self.goal.against(gold)
+        goal = self._goal(first[0].gold)
         builder = ProblemBuilder(
             victim, self.candidates, self.constraints, goal, self.seed, statistics
         )

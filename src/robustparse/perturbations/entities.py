@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robustparse.data.tags.schemes import in_spans, spans
+from robustparse.data.tags.schemes import entities
 from robustparse.data.tags.span_lists import SpanLists, span_lists
 from robustparse.errors import InputError
 from robustparse.perturbations.perturbation import Perturbation, Rewording
@@ -46,12 +46,12 @@ def _replaced(example: Example, lists: SpanLists, rng: np.random.Generator) -> R
     if not isinstance(example.gold, TagSequence):
         found = f"a gold answer of type {type(example.gold).__name__}"
         raise InputError(found, key="entity_replacement", expected="tags of entities")
-    old, inside = example.sentence.words, in_spans(example.gold.tags)
+    old = example.sentence.words
     words, origins, end = list[str](), list[int](), 0
-    for span in spans(example.gold.tags):
+    for span in entities(example.gold.tags):
         kept = old[span.begin : span.end]
         others = [entity for entity in lists.get(span.kind, ()) if entity != kept]
-        if not inside[span.begin] or not others:
+        if not others:
             continue
         new = others[int(rng.integers(len(others)))]
         words += [*old[end : span.begin], *new]

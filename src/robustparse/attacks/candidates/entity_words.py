@@ -5,11 +5,10 @@ at a time, so that tags do not change.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.victim import Victim
-from robustparse.data.tags.schemes import in_spans, spans
+from robustparse.data.tags.schemes import Span, entities
 from robustparse.data.tags.span_lists import span_lists
 from robustparse.errors import check_least
 from robustparse.types import Example, TagSequence
@@ -36,7 +35,7 @@ class EntityWords(CandidateGenerator):
     def __init__(self, training: str, *, sample: int | None = 50) -> None:
         check_least("entity words", sample=sample)
         self.training, self.sample = training, sample
-        self._golds: dict[int, Any] = {}
+        self._entities: dict[int, list[Span]] = {}
 
     def prepare(self, victim: Victim) -> None:
         """Read the entities; see `Component.prepare`."""
@@ -44,20 +43,23 @@ class EntityWords(CandidateGenerator):
         span_lists(self.training)
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Also store the gold tags, because slots do not contain them."""
+        """Also store the gold entities, because slots do not contain them."""
         super().check(examples)
-        self._golds.update((each.id, each.gold) for each in examples)
+        self._entities.update(
+            (each.id, entities(each.gold.tags))
+            for each in examples
+            if isinstance(each.gold, TagSequence)
+        )
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:
         """See `CandidateGenerator.propose`."""
         return [slot.drawn(self._words(slot), self.sample, seed) for slot in slots]
 
     def _words(self, slot: Slot) -> list[str]:
-        gold = self._golds[slot.id]
-        tags = gold.tags if isinstance(gold, TagSequence) else ()
-        if not tags or not in_spans(tags)[slot.position]:
+        own = self._entities.get(slot.id, ())
+        span = next((each for each in own if each.begin <= slot.position < each.end), None)
+        if span is None:
             return []
-        span = next(each for each in spans(tags) if each.begin <= slot.position < each.end)
-        lists, at = span_lists(self.training), slot.position - span.begin
-        entities = (e for e in lists.get(span.kind, ()) if len(e) == span.end - span.begin)
-        return list(dict.fromkeys(entity[at] for entity in entities))
+        at, length = slot.position - span.begin, span.end - span.begin
+        others = span_lists(self.training).get(span.kind, ())
+        return list(dict.fromkeys(words[at] for words in others if len(words) == length))

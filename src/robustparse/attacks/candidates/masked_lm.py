@@ -167,8 +167,8 @@ class MaskedInsertion(MaskedLM):
         device: see `MaskedLM`.
         download: see `MaskedLM`.
         least: see `MaskedLM`.
-        follows: whether words are inserted next to a word that the search has just replaced (BAE-
-            R+I), where the model reads the current sentence; only `GreedyByImportance`.
+        follows: whether words are inserted next to a word that the search has just replaced, where
+            the model reads the current sentence (BAE-R+I); only `GreedyByImportance`.
     """
 
     changes = "insertions"

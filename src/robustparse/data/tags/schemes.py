@@ -53,11 +53,13 @@ def spans(tags: Sequence[str], strict: bool = False) -> list[Span]:
     return found
 
 
-def in_spans(tags: Sequence[str]) -> list[bool]:
-    """Tell for each word whether it is in a span of BIO tags; a span of one word by itself is none.
+def entities(tags: Sequence[str]) -> list[Span]:
+    """Return the spans of B- and I- tags; tags without prefixes, as parts of speech, make none."""
+    return [span for span in spans(tags) if tags[span.begin].startswith((BEGIN, INSIDE))]
 
-    Tags without prefixes, such as parts of speech, mark no span here.
-    """
+
+def in_spans(tags: Sequence[str]) -> list[bool]:
+    """Tell for each word whether it is in one of the `entities`."""
     return [tag.startswith((BEGIN, INSIDE)) for tag in tags]
 
 

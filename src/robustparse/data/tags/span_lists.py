@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from robustparse.data.tags.schemes import in_spans, spans
+from robustparse.data.tags.schemes import entities
 from robustparse.data.tags.tagged_sentences import read_tags
 from robustparse.errors import InputError
 
@@ -20,11 +20,9 @@ def span_lists(path: str) -> SpanLists:
     """
     lists: dict[str, dict[tuple[str, ...], None]] = {}
     for example in read_tags(Path(path).expanduser(), repair=True):
-        inside = in_spans(example.gold.tags)
-        for span in spans(example.gold.tags):
-            if inside[span.begin]:
-                words = example.sentence.words[span.begin : span.end]
-                lists.setdefault(span.kind, {})[words] = None
+        for span in entities(example.gold.tags):
+            words = example.sentence.words[span.begin : span.end]
+            lists.setdefault(span.kind, {})[words] = None
     if not lists:
         raise InputError("no tags of spans", path=path, expected="B- and I- tags")
     return {kind: list(words) for kind, words in lists.items()}
