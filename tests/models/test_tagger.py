@@ -28,11 +28,11 @@ def field(tags=TAGS, seed=0) -> tuple[CRF, torch.Tensor]:
     return crf, torch.randn(len(LENGTHS), 5, len(tags), generator=generator).double()
 
 
-def every_sequence(crf, emissions, length) -> dict[tuple[int, ...], float]:
+def every_sequence(crf, emissions, length, tags=TAGS) -> dict[tuple[int, ...], float]:
     """The score of each sequence that BIO allows, by the definition."""
     scores = {}
     for path in itertools.product(range(emissions.shape[-1]), repeat=length):
-        if not legal([TAGS[tag] for tag in path]):
+        if not legal([tags[tag] for tag in path]):
             continue
         score = crf.start[path[0]] + crf.end[path[-1]]
         score = score + sum(emissions[word, tag] for word, tag in enumerate(path))
@@ -140,17 +140,25 @@ def test_gradients_come_from_the_chosen_words_only(crf: bool) -> None:
             assert (less <= all_words + 1e-9).all()
 
 
-def test_members_of_an_ensemble_answer_together() -> None:
+@torch.no_grad()
+def test_members_of_an_ensemble_choose_the_sequence_with_the_best_mean_score() -> None:
     models = [tagger(True, seed=seed) for seed in range(2)]
-    examples = sentences()
-    words = [example.sentence for example in examples]
-    twice = ModelVictim([models[0], models[0]])
-    batch = models[0].encode(examples).batch(range(len(examples)), 1.0)
-    states = [models[0](batch)] * 2
-    same = models[0].decode(twice.models, states, [batch, batch])[0]
-    lengths = batch.lengths.tolist()
-    alone = {each.tags for each in models[0].predict(words)}
-    assert {each.tags for each in models[0].codec.decode_rows((same,), lengths)} == alone
+    models[1].output.weight.mul_(4.0)  # of more weight than the first
+    examples = [example for example in sentences() if len(example.sentence) < 7]
+    batches = [model.encode(examples).batch(range(len(examples)), 1.0) for model in models]
+    states = [model(batch) for model, batch in zip(models, batches, strict=True)]
+    (found,) = models[0].decode(models, states, batches)
+    differs = False
+    for row, example in enumerate(examples):
+        length = len(example.sentence)
+        first, second = (
+            every_sequence(model.field, state.tags[row], length, model.codec.tags)
+            for model, state in zip(models, states, strict=True)
+        )
+        best = max(first, key=lambda path: first[path] + second[path])
+        assert tuple(found[row, :length].tolist()) == best
+        differs |= best != max(first, key=first.__getitem__)
+    assert differs
 
 
 def test_a_tagger_does_not_read_the_tags_that_it_predicts() -> None:
