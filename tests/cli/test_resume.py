@@ -112,9 +112,10 @@ def test_killed_at_a_random_event(name: str, server: Forks, tmp_path: Path) -> N
     status, events = server.run(fit(config, tmp_path / "whole"))
     assert status == 0
     # Late enough to leave a checkpoint, early enough to have something left to do.
-    kill_at = random.Random(name).randrange(int(0.35 * events), int(0.7 * events))
+    kill_at = random.Random(name).randrange(int(0.3 * events), int(0.42 * events))
     killed, _ = server.run(fit(config, tmp_path / "killed"), kill_at)
     assert killed == -signal.SIGKILL
+    assert _position(tmp_path / "killed" / "last.ckpt"), "no resume from within an epoch"
     assert server.run(fit(config, tmp_path / "killed"))[0] == 0
     assert differences(tmp_path / "killed", tmp_path / "whole") == []
 
