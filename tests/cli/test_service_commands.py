@@ -147,10 +147,9 @@ def test_the_commands_of_the_guide_run(stub: Stub) -> None:
     assert len(found) == 3
     Path("mr").mkdir()
     rows = [each for each in texts(60, "test") if each.gold != "mixed"][:8]
+    golds = {"negative": "0", "positive": "1"}
+    write_texts(Path("mr/test.tsv"), [replace(each, gold=golds[each.gold]) for each in rows])
     for command in found:
-        named = "robustparse.victims.Http" in command
-        golds = {"negative": "negative" if named else "0", "positive": "positive" if named else "1"}
-        write_texts(Path("mr/test.tsv"), [replace(each, gold=golds[each.gold]) for each in rows])
         command = command.replace("yoo2020_wordnet", "Greedy.yaml")
         for url in ("http://localhost:8000/v1", "http://localhost:5000/predict"):
             command = command.replace(url, stub.url)

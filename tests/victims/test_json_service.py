@@ -14,6 +14,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
 from robustparse.types import Example, LogicalForm, Sentence
 from robustparse.victims import FunctionVictim, Http, dispatcher
+from robustparse.victims.label_answers import label_words
 from service_stub import Stub, serving
 
 pytest.importorskip("httpx2")
@@ -39,30 +40,34 @@ def answered(text: str) -> tuple[str, list[float]]:
 
 
 SHAPES: dict[str, Any] = {
-    "list": lambda shares: shares,
-    "object": lambda shares: dict(zip(LABELS, shares, strict=True)),
-    "objects": lambda shares: [
+    "list": lambda names, shares: shares,
+    "object": lambda names, shares: dict(zip(names, shares, strict=True)),
+    "objects": lambda names, shares: [
         {"label": label, "score": share}
-        for label, share in sorted(zip(LABELS, shares, strict=True), key=lambda pair: -pair[1])
+        for label, share in sorted(zip(names, shares, strict=True), key=lambda pair: -pair[1])
     ],
-    "none": lambda shares: None,
+    "none": lambda names, shares: None,
 }
+NAMED = {label: f"LABEL_{number}" for number, label in enumerate(LABELS)}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_it_falls_as_a_function(stub: Stub, shape: str) -> None:
+@pytest.mark.parametrize("labels", [LABELS, NAMED])
+def test_it_falls_as_a_function(stub: Stub, shape: str, labels: Any) -> None:
     shaped, path = SHAPES[shape], None if shape == "none" else "probabilities"
 
     def reply(body: Any) -> Any:
         label, shares = answered(body["inputs"])
-        return {"results": [{"label": label, "scores": {"probabilities": shaped(shares)}}]}
+        names = [*label_words(labels).values()]
+        scores = {"probabilities": shaped(names, shares)}
+        return {"results": [{"label": names[LABELS.index(label)], "scores": scores}]}
 
     stub.answer = reply
     victim = Http(
         stub.url,
         '{"inputs": {{ text | tojson }}, "version": 2}',
         "results.0.label",
-        LABELS,
+        labels,
         probabilities=path and f"results.0.scores.{path}",
     )
     assert victim.scores == ("none" if shape == "none" else "probabilities")

@@ -5,6 +5,7 @@ resume from, ``best.ckpt``. The Trainer's ``use_distributed_sampler`` is off:
 our loaders split the data themselves.
 """
 
+import json
 import os
 import sys
 from contextlib import ExitStack
@@ -87,6 +88,18 @@ class Cli(LightningCLI):
 
     def _parse_ckpt_path(self) -> None:
         """Do nothing: our checkpoints hold no settings that replace the command line's."""
+
+    def _dump_config(self) -> None:
+        """Keep the settings for the module's hyperparameters; they were validated when parsed."""
+        if not hasattr(self, "config_dump"):
+            dumped = self.parser.dump(
+                self.config,
+                format="json",
+                skip_unset=False,
+                skip_validation=True,
+                skip_link_targets=False,
+            )
+            self.config_dump = json.loads(dumped)[self.subcommand]
 
     def before_instantiate_classes(self) -> None:
         """Find the run's folder and the checkpoint before anything takes time."""

@@ -40,7 +40,7 @@ class ConfigFile(SaveConfigCallback):
         config = self.config.clone()
         config["ckpt_path"] = None
         path = Path(trainer.default_root_dir) / self.config_filename
-        write_text(path, self.parser.dump(config, skip_none=False))
+        write_text(path, self.parser.dump(config, skip_unset=False, skip_validation=True))
 
 
 @dataclass(frozen=True)

@@ -126,8 +126,8 @@ def _parser(kind: type) -> ArgumentParser:
 
 def _dumped(parser: ArgumentParser, options: Namespace) -> dict[str, Any]:
     """Return the settings of ``--attack``, without those that are None by default."""
-    dumped = json.loads(parser.dump(options, format="json", skip_none=False))
-    settings: dict[str, Any] = _without_none(dumped["attack"])
+    text = parser.dump(options, format="json", skip_unset=False, skip_validation=True)
+    settings: dict[str, Any] = _without_none(json.loads(text)["attack"])
     return settings
 
 

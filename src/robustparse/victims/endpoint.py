@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal, cast, get_args
 
@@ -15,7 +15,7 @@ from robustparse.types import Example
 from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.form_answers import form_in
-from robustparse.victims.label_answers import Token, label_in, probabilities_of
+from robustparse.victims.label_answers import Token, label_in, label_words, probabilities_of
 from robustparse.victims.prompts import TEMPLATES, Shot, drawn, rendered, template_in
 from robustparse.victims.service import REFUSED, Read, Service
 from robustparse.victims.transports import Body, OpenAITransport, key_named
@@ -78,8 +78,7 @@ class Endpoint(Service):
         check_least("victim", 0, shots=shots)
         check_seed("victim: seed", seed)
         name = "semantic" if task == "semantic" else "classification"
-        pairs = labels if isinstance(labels, Mapping) else {each: each for each in labels or ()}
-        words = {str(label): word for label, word in pairs.items()}  # YAML has numbers as keys
+        words = label_words(labels)
         known = Known(labels=[*words] or None)
         read = named(name, language).files.read
         training = [] if examples is None else read(examples, known=known)
@@ -97,7 +96,7 @@ class Endpoint(Service):
         self.check(training)
         self.model, self.kind, self.language, self.seed = model, task, language, seed
         self.parameters = parameters or {}
-        self._label_words = _checked_words(words)
+        self._label_words = words
         self._declared = scores
         self._answer_tokens = answer_tokens or _ANSWER_TOKENS[task]
         self._template = template_in(prompt or TEMPLATES / f"{task}.txt.j2", "victim: prompt")
@@ -227,15 +226,3 @@ class Endpoint(Service):
             )
         sentence = example.sentence
         return Shot(" ".join(sentence.words), " ".join(sentence.context), str(answer))
-
-
-def _checked_words(words: Mapping[str, str]) -> dict[str, str]:
-    """Reject words that an answer could not tell apart."""
-    known: dict[str, str] = {}
-    for label, word in words.items():
-        plain = word.strip().casefold()
-        if not plain or plain in known:
-            found = f"the labels {known.get(plain, label)!r} and {label!r} have the word {word!r}"
-            raise InputError(found, key="victim: labels", expected="different words")
-        known[plain] = label
-    return dict(words)

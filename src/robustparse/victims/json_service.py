@@ -9,6 +9,7 @@ from robustparse.grammars import language_of
 from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.form_answers import form_in
+from robustparse.victims.label_answers import label_words
 from robustparse.victims.prompts import rendered, template_in, template_of
 from robustparse.victims.service import Read, Service
 from robustparse.victims.transports import Body, HttpTransport, key_named
@@ -24,7 +25,8 @@ class Http(Service):
         answer: where the answer is in the reply: names and, for lists, numbers from 0, separated by
             dots, such as ``predictions.0.label``. An answer that is none of the labels is
             unreadable and counts as wrong.
-        labels: all labels that the service may answer; without labels, it answers forms.
+        labels: all labels that the service may answer; or, if the data have others, a mapping from
+            each label of the data to the service's; without labels, it answers forms.
         probabilities: where the probabilities of the labels are: a list in the order of ``labels``,
             an object from labels to numbers, or a list of objects with ``label`` and ``score``.
             None: the service gives none, and is attacked by its labels only.
@@ -42,7 +44,7 @@ class Http(Service):
         url: str,
         request: str,
         answer: str,
-        labels: list[str] | None = None,
+        labels: list[str] | dict[str, str] | None = None,
         *,
         probabilities: str | None = None,
         pairs: bool = False,
@@ -52,10 +54,11 @@ class Http(Service):
         key_header: str = "Authorization",
         **settings: Any,
     ) -> None:
+        words = label_words(labels)
         super().__init__(
             url,
             "semantic" if labels is None else "classification",
-            labels=labels,
+            labels=None if labels is None else [*words],
             pairs=pairs,
             language=language,
             scores="none" if probabilities is None else "probabilities",
@@ -63,6 +66,7 @@ class Http(Service):
             **settings,
         )
         self.answer_path, self.probabilities = answer, probabilities
+        self._label_of = {word: label for label, word in words.items()}
         self.headers, self.key_header = headers or {}, key_header
         inline = request.lstrip()[:1] in ("{", "[", '"')
         key = "victim: request"
@@ -119,9 +123,12 @@ class Http(Service):
         name = answer if isinstance(answer, str) else json.dumps(answer)
         if self.labels is None:
             return self._form(name, shares)
-        if name not in self.labels:
+        label = self._label_of.get(name)
+        if label is None:
             return Read(UNREADABLE, False)
-        return Read(name if shares is None else (name, _in_order(shares, self.labels)), True)
+        if shares is None:
+            return Read(label, True)
+        return Read((label, _in_order(shares, [*self._label_of])), True)
 
     def _form(self, text: str, share: Any) -> Read:
         language = self.task.answers.language or language_of(text.split())
@@ -143,7 +150,7 @@ def _at(content: Any, path: str) -> Any:
 
 
 def _in_order(shares: Any, labels: Sequence[str]) -> Any:
-    """Return probabilities in the order of labels; `LabelCode` checks them."""
+    """Return probabilities in the order of the service's labels; `LabelCode` checks them."""
     if isinstance(shares, Mapping):
         return [shares.get(label, 0.0) for label in labels]
     if isinstance(shares, list) and all(isinstance(each, Mapping) for each in shares):

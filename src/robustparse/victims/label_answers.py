@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from robustparse.errors import InputError
+
 _AROUND = " \t\r\n\"'`*_.,:;!()[]{}<>"
 """Characters around a label that do not count."""
 
@@ -21,6 +23,27 @@ class Token(NamedTuple):
     text: str
     logprob: float
     top: Sequence[tuple[str, float]]
+
+
+def label_words(labels: Sequence[str] | Mapping[str, str] | None) -> dict[str, str]:
+    """Return the word that stands for each label in the answers of a service.
+
+    Args:
+        labels: labels that stand for themselves, or a mapping from each label to its word.
+
+    Raises:
+        InputError: an answer could not tell two of the words apart.
+    """
+    pairs = labels if isinstance(labels, Mapping) else {each: each for each in labels or ()}
+    words = {str(label): word for label, word in pairs.items()}  # YAML has numbers as keys
+    known: dict[str, str] = {}
+    for label, word in words.items():
+        plain = word.strip().casefold()
+        if not plain or plain in known:
+            found = f"the labels {known.get(plain, label)!r} and {label!r} have the word {word!r}"
+            raise InputError(found, key="victim: labels", expected="different words")
+        known[plain] = label
+    return words
 
 
 def label_in(answer: str, words: Mapping[str, str]) -> str | None:
