@@ -214,8 +214,9 @@ def percent(part: Tensor | int, whole: Tensor | int) -> float:
 
 
 def score_name(score: str) -> str:
-    """Return a score's name for use within a sentence: LAS for ``las``, otherwise words."""
-    return score.upper() if len(score) <= 3 else score.replace("_", " ")
+    """Return a score's name for use within a sentence, such as LAS or strict F1."""
+    words = score.split("_")
+    return " ".join(word.upper() if len(word) <= 3 else word for word in words)
 
 
 def score_label(score: str) -> str:

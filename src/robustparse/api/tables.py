@@ -11,6 +11,8 @@ from rich.table import Table
 from robustparse.evaluation.records import WHEN
 from robustparse.metrics import score_name
 
+_MOST_COLUMNS = 8  # that fit into 80 characters
+
 
 def summary_table(
     summaries: Mapping[str, Mapping[str, Any]], title: str = "", perturbed: bool = True
@@ -66,12 +68,18 @@ def service_note(counts: Mapping[str, int]) -> str:
 
 
 def score_table(scores: Mapping[str, Mapping[str, float | None]]) -> Table:
-    """Make a table with a row for each system; scores in percent."""
+    """Make a table with a row for each system, or for each score if they are many; in percent."""
     rows = {
         name: {score_name(score): value for score, value in values.items()}
         for name, values in scores.items()
     }
-    return _table(rows, 2)
+    names = list(dict.fromkeys(score for row in rows.values() for score in row))
+    if len(names) <= _MOST_COLUMNS:
+        return _table(rows, 2)
+    columns = {score: {name: row.get(score) for name, row in rows.items()} for score in names}
+    table = _table(columns, 2)
+    table.columns[0].header = "score"
+    return table
 
 
 def certified_table(name: str, summary: Mapping[str, Any]) -> Table:
