@@ -12,7 +12,7 @@ from pathlib import Path
 
 from robustparse.evaluation.records import WHEN
 from robustparse.files import write_bytes, write_text
-from robustparse.metrics import score_label
+from robustparse.metrics import score_label, score_name
 from robustparse.reports.certified_tables import certified_tables
 from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables
 from robustparse.reports.page import Contents, losses_of, plot_values
@@ -127,7 +127,7 @@ def _systems(part: Contents) -> Table:
     heads = [f"{when} {label}" for label in labels.values() for when in ("Clean", "Attacked")]
     heads += [f"{labels[task.scores.headline]} lost [95 %]"]
     heads += ["Points saved [95 %]"] if several else []
-    heads += ["Success rate, %", *(f"Strict success ({score_label(name)}), %" for name in strict)]
+    heads += ["Success rate, %", *(f"Strict success ({score_name(name)}), %" for name in strict)]
     heads += ["Edits per sentence", "Sentences", "Attack"]
     cells = []
     for row, (lost, more) in zip(rows, losses_of(rows), strict=True):

@@ -24,7 +24,7 @@ from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY
 from robustparse.evaluation.significance import Interval
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.files import check_no_input, read_text, write_text
-from robustparse.metrics import score_label
+from robustparse.metrics import score_label, score_name
 from robustparse.reports.attack_tables import compared, details, recipes
 from robustparse.reports.attacked_systems import (
     AttackedSentence,
@@ -336,6 +336,7 @@ def environment() -> Environment:
     environment.filters |= {
         "score": shown,
         "label": score_label,
+        "name": score_name,
     }
     style = Path(__file__).with_name("style.css").read_text("utf-8")
     environment.globals |= {"style": Markup(style), "missing": MISSING}

@@ -210,6 +210,7 @@ class TagAnswers(Answers):
     """`TagSequence` objects."""
 
     gold_type = TagSequence
+    part = "tag"
 
     def to_record(self, answer: TagSequence) -> dict[str, Any]:
         """Return the tags as a list, and the label if there is one."""

@@ -213,10 +213,12 @@ class Answers(ABC):
         gold_type: the type of gold answers.
         language: the language of logical forms; None without logical forms, or if their tokens
             tell it.
+        part: what each word has one of, such as an arc.
     """
 
     gold_type: type = str
     language: str | None = None
+    part: str = "answer"
 
     @abstractmethod
     def to_record(self, answer: Any) -> dict[str, Any]:
