@@ -17,6 +17,10 @@ LOWEST := build/lowest.txt
 LOWEST_BIN := .venv-lowest/bin
 UV := build/uv/bin
 
+# Python keeps what it compiles, also where the environment says otherwise: hundreds of processes start
+# in the tests, and each would compile all modules.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: quickstart test lint docs setup lowest audit
 
 quickstart: $(STAMP)
@@ -24,6 +28,7 @@ quickstart: $(STAMP)
 
 # Three workers for two cores: some tests wait for processes that they start.
 test: $(STAMP)
+	$(BIN)/python -m compileall -q -j 0 src
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
