@@ -22,10 +22,12 @@ from typing import Any, TextIO, TypeVar
 from filelock import FileLock, Timeout
 
 from robustparse.errors import InputError, reason
+from robustparse.pretrained.hub import HUB, WEIGHTS, fetched
 
 T = TypeVar("T")
 
 LOCK = ".lock"
+_CHECKPOINTS = ("best.ckpt", "last.ckpt", WEIGHTS)  # of a run, and of a shared model
 MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file may expand to much more
 # First bytes of packed files; only gzip, xz and zip are unpacked.
 _PACKED = {
@@ -71,15 +73,16 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     """Return the file of a checkpoint: in the folder of a run ``best.ckpt``, else ``last.ckpt``.
 
     Args:
-        path: the file, or the folder of a training run.
+        path: the file, the folder of a training run or of a shared model, or a model on the hub
+            (``hf://OWNER/NAME``).
         key: the option that names it.
 
     Raises:
         InputError: there is no such checkpoint.
     """
-    path = Path(path)
+    path = fetched(path) if isinstance(path, str) and path.startswith(HUB) else Path(path)
     is_folder = os.path.isdir(path)  # noqa: PTH112 - `Path` rejects texts too long for a name
-    for file in [path / "best.ckpt", path / "last.ckpt"] if is_folder else [path]:
+    for file in [path / name for name in _CHECKPOINTS] if is_folder else [path]:
         if os.path.isfile(file):  # noqa: PTH113
             return file
         if os.path.lexists(file):  # the folder's other checkpoint is not meant

@@ -98,3 +98,24 @@ def test_the_folder_of_a_run_is_a_checkpoint(config: Path, tmp_path: Path) -> No
     with pytest.raises(InputError, match="no such checkpoint"):
         checkpoint_file("x" * 300)  # too long for a name
     assert error.value.path == str(tmp_path)
+
+
+def test_the_folder_of_a_shared_model_is_a_checkpoint(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In every command, but nothing to resume training from."""
+    fit = ["fit", "--config", str(config), "--trainer.default_root_dir"]
+    main([*fit, "first"])
+    load("first").save_pretrained("shared")
+    main(["evaluate", "--checkpoint", "shared", "--data", "sample", "--limit", "3", "--out", "out"])
+    main(["evaluate", "--checkpoint", "first", "--data", "sample", "--limit", "3", "--out", "own"])
+    found, own = (json.loads(Path(out, "scores.json").read_text()) for out in ("out", "own"))
+    assert found["checkpoints"] == ["shared/model.safetensors"]
+    assert {**found, "checkpoints": own["checkpoints"]} == own
+    main(["test", "--config", str(config), "--ckpt_path", "shared"])
+    main([*fit, "second", "--model.init_from", "shared"])
+    with pytest.raises(SystemExit, match="2"):
+        main([*fit, "third", "--ckpt_path", "shared"])
+    error = capsys.readouterr().err
+    assert "shared/model.safetensors" in error
+    assert "--model.init_from" in error

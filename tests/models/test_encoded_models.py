@@ -147,8 +147,10 @@ def test_texts_with_equal_codes_have_equal_answers_and_scores(name: str, bert: P
 def test_a_checkpoint_holds_the_encoding(name: str, bert: Path, tmp_path: Path) -> None:
     model = made(name, bert).float()
     path = save_checkpoint(model, tmp_path / "a.ckpt")
+    model.save_pretrained(tmp_path / "shared")
     texts = [sentence(name, text, "the dog") for pair in PAIRS for text in pair]
-    for again in (load(path), made(name, bert, init_from=str(path)).float()):
+    started = made(name, bert, init_from=str(path)).float()
+    for again in (load(path), load(tmp_path / "shared"), started):
         assert again.clusters == ENCODING.to_lists()
         assert again.predict(texts) == model.predict(texts)
         torch.testing.assert_close(again.state_dict(), model.state_dict(), rtol=0, atol=0)

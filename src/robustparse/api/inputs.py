@@ -10,13 +10,14 @@ from robustparse.files import checkpoint_file, path_digest
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
 from robustparse.models.mean_scores import Mean
+from robustparse.pretrained.hub import WEIGHTS
 
 Paths = list[str] | str
 """What `--checkpoint` takes: one path or several, which make an ensemble."""
 
 
 def checkpoint_files(paths: Paths) -> list[str]:
-    """Return the file of each checkpoint; a run's folder stands for its best or last checkpoint.
+    """Return the file of each checkpoint; a folder stands for the checkpoint in it.
 
     Raises:
         InputError: a file does not exist, or no path is given.
@@ -46,14 +47,19 @@ def load_models(
 
 
 def system_name(paths: Sequence[str]) -> str:
-    """Return the name of a system in tables: the checkpoints' file names or the runs' folders."""
-    files = map(Path, paths)
-    return " + ".join(
-        file.resolve().parent.name
-        if file.stem in ("best", "last")
-        else file.name.removesuffix(".ckpt")
-        for file in files
-    )
+    """Return the name of a system in tables: the checkpoints' file names or their folders."""
+    return " + ".join(map(_name, map(Path, paths)))
+
+
+def _name(file: Path) -> str:
+    if file.name == WEIGHTS:
+        folder = file.parent.resolve()
+        # In the cache of the hub: models--OWNER--NAME/snapshots/COMMIT.
+        cached = folder.parent.name == "snapshots"
+        return folder.parents[1].name.rpartition("--")[2] if cached else folder.name
+    if file.stem in ("best", "last"):
+        return file.resolve().parent.name
+    return file.name.removesuffix(".ckpt")
 
 
 def digest(path: str) -> str:

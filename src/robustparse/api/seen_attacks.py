@@ -25,6 +25,7 @@ from robustparse.evaluation.records import RUN, RunRecord, read_run
 from robustparse.evaluation.worst_of_attacks import Seen
 from robustparse.files import checkpoint_file, read_json
 from robustparse.options.yaml_files import read_yaml
+from robustparse.pretrained.hub import HUB
 
 CONFIG = "config.yaml"
 _TABLE = "robustparse.attacks.TableCandidates"
@@ -140,6 +141,8 @@ def _trained_against(checkpoint: Path) -> Iterator[AttackKind]:
         earlier = _at(config, "model", "init_args", "init_from")
         if not isinstance(earlier, str):
             return
+        if earlier.startswith(HUB):  # a shared model does not tell
+            raise UnknownTrainingError
         checkpoint = Path(checkpoint_file(earlier))
         if (checkpoint.parent / CONFIG).resolve() in read:
             raise UnknownTrainingError

@@ -40,8 +40,9 @@ class VictimOptions(DecodingOptions):
     """The model that is attacked or scored: either a checkpoint or a victim."""
 
     checkpoint: Paths | None = None
-    """the model: a checkpoint, or the folder of a training run (its best.ckpt, else its last.ckpt);
-    several make one ensemble."""
+    """the model: a checkpoint, the folder of a training run (its best.ckpt, else its last.ckpt) or
+    of a shared model, or a model on the Hugging Face hub (hf://OWNER/NAME); several make one
+    ensemble."""
     victim: BlackBox | None = None
     """a model of another library, instead of a checkpoint: hf:FOLDER for a Hugging Face classifier,
     or a class that answers texts, such as robustparse.victims.Spacy or one of your own."""

@@ -5,12 +5,14 @@ piece. Units that belong to no word, such as ROOT and padding, need zeros. Gradi
 nothing else inside a model; white-box attacks use `embed` and `states_of`.
 """
 
+import os
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
 import torch
@@ -26,6 +28,7 @@ from robustparse.data.plain_texts import Text, examples_of
 from robustparse.data.sampler import EvaluationLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.files import checkpoint_file
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.checkpoint import (
     KEY,
@@ -34,6 +37,7 @@ from robustparse.models.checkpoint import (
     describe,
     encoder_arguments,
     fill_weights,
+    instantiate,
     model_arguments,
     read_checkpoint,
 )
@@ -45,6 +49,8 @@ from robustparse.models.encoders.dropout import evaluating
 from robustparse.models.mean_scores import Mean
 from robustparse.models.optimization import Optimization
 from robustparse.models.resumable import ResumableModule
+from robustparse.models.shared_folder import write_model
+from robustparse.pretrained.hub import fetched, uploaded
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction, Predictions, Sentence
 
@@ -323,6 +329,108 @@ class Model(ResumableModule, Generic[States]):
         if not _same(self.clusters, model_arguments(checkpoint).get("clusters")):
             remedy = "set model.init_args.encoding to the file that it was trained with"
             raise InputError("the checkpoint was trained with another encoding", remedy=remedy)
+
+    # Sharing
+
+    def save_pretrained(self, save_directory: str | Path) -> None:
+        """Write the model into a folder for others: JSON and safetensors, nothing pickled.
+
+        Args:
+            save_directory: the folder; every ``--checkpoint`` and `from_pretrained` read it.
+
+        Raises:
+            InputError: it could not be loaded, see `specification`; or see `write_model`.
+        """
+        write_model(Path(save_directory), self.description(), self.state_dict())
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        *,
+        force_download: bool = False,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        local_files_only: bool = False,
+        revision: str | None = None,
+    ) -> Self:
+        """Return a model, on the CPU, in evaluation mode; no other file is read.
+
+        Args:
+            pretrained_model_name_or_path: a folder or a checkpoint, or else a model on the Hugging
+                Face hub, ``OWNER/NAME``.
+            force_download: whether to download a model that is in the cache.
+            token: for private models; by default that of ``hf auth login``.
+            cache_dir: the folder of the cache.
+            local_files_only: whether to take the model from the cache only.
+            revision: a branch, a tag or a commit on the hub.
+
+        Raises:
+            InputError: see ``fetched`` and ``read_checkpoint``; the checkpoint describes no model
+                of this class, or its weights are not finite.
+        """
+        source = str(pretrained_model_name_or_path)
+        options = {"token": token, "cache_dir": cache_dir, "local_files_only": local_files_only}
+        if not os.path.lexists(source):
+            source = str(fetched(source, revision, force_download=force_download, **options))
+        path = checkpoint_file(source)
+        content = read_checkpoint(path)
+        described = content[KEY]
+        try:
+            with making_from(path, content["state_dict"]):
+                vocabulary = Vocabulary.from_lists(described["vocabulary"])
+                model = instantiate(described["model"], vocabulary=vocabulary, init_from=None)
+        except InputError as error:
+            raise error if error.path == str(path) else InputError(str(error), path=path) from error
+        if not isinstance(model, cls):
+            found = f"{described['model']['class_path']!r} is not a model"
+            raise InputError(found, path=path, expected=f"a {cls.__name__}")
+        fill_weights(model, path, content)
+        model.checkpoint, model.trained_on = str(path), described.get("trained_on")
+        columns = described.get("data_columns")
+        if isinstance(columns, list) and len(columns) > 1 and all(type(c) is str for c in columns):
+            model.data_columns = columns
+        model.numeric_labels = described.get("numeric_labels") is True
+        return model.eval()
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        commit_message: str = "Push model using robustparse.",
+        private: bool | None = None,
+        token: str | None = None,
+        branch: str | None = None,
+        create_pr: bool | None = None,
+        allow_patterns: list[str] | str | None = None,
+        ignore_patterns: list[str] | str | None = None,
+        delete_patterns: list[str] | str | None = None,
+    ) -> str:
+        """Upload the model to the Hugging Face hub; `huggingface_hub.ModelHubMixin` has the same.
+
+        Args:
+            repo_id: ``OWNER/NAME``.
+            commit_message: the message of the commit.
+            private: whether a new repository is private; by default, what the owner has set.
+            token: the user's token; by default that of ``hf auth login``.
+            branch: the branch; by default ``main``.
+            create_pr: whether to open a pull request instead.
+            allow_patterns: only files that match are uploaded.
+            ignore_patterns: files that match are not uploaded.
+            delete_patterns: files on the hub that match are deleted.
+
+        Returns:
+            The address of the commit.
+
+        Raises:
+            InputError: see `save_pretrained` and `uploaded`.
+        """
+        patterns = {"allow_patterns": allow_patterns, "ignore_patterns": ignore_patterns}
+        patterns["delete_patterns"] = delete_patterns
+        commit = {"commit_message": commit_message, "revision": branch, "create_pr": create_pr}
+        with TemporaryDirectory() as folder:
+            self.save_pretrained(folder)
+            return uploaded(Path(folder), repo_id, private, token, **commit, **patterns)
 
     # Data
 

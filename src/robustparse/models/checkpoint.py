@@ -1,4 +1,4 @@
-"""Describes models in checkpoints, and reads checkpoints safely.
+"""Describes models in checkpoints, and reads checkpoints and shared models safely.
 
 In addition to Lightning's keys, a checkpoint has the key ``robustparse``: the number of the format,
 the version that wrote it, the model's specification (class path and plain arguments, nested), the
@@ -23,6 +23,8 @@ from robustparse.errors import InputError, reason
 from robustparse.files import checkpoint_file
 from robustparse.models.checkpoint_limits import TRAIN_AGAIN, check_plain, check_weights
 from robustparse.models.encoders.base import Encoder
+from robustparse.models.shared_folder import read_model
+from robustparse.pretrained.hub import CONFIG, VOCABULARY, WEIGHTS
 
 FORMAT = 2
 KEY = "robustparse"
@@ -168,7 +170,7 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
     """Return a checkpoint's content, on the CPU.
 
     Args:
-        path: the file, or the folder of a training run (`checkpoint_file`).
+        path: the file, or a folder (`checkpoint_file`).
         key: the option that names the file.
 
     Raises:
@@ -210,13 +212,16 @@ def read_checkpoint(path: str | Path, key: str | None = None) -> dict[str, Any]:
 
 
 def load_plain(path: Path, map_location: Any = "cpu") -> Any:
-    """Read a file of ``torch.save`` that holds only tensors and plain data.
+    """Read a file of ``torch.save`` that holds only tensors and plain data, or a shared model.
 
-    Such a file is a zip archive. Its members have checksums, which torch does not check.
+    The former is a zip archive. Its members have checksums, which torch does not check.
 
     Raises:
         Exception: of any kind, if the file is damaged, hostile or of another format.
     """
+    if path.name == WEIGHTS:
+        described, weights = read_model(path)
+        return {KEY: described, "state_dict": weights}
     with zipfile.ZipFile(path) as archive:
         # Torch does not compress, so that the content is not larger than the file. Checksums do not
         # cover lengths and attributes, and torch skips members that are marked as folders.
@@ -235,6 +240,8 @@ def load_plain(path: Path, map_location: Any = "cpu") -> Any:
 
 def _plain_size(path: Path) -> int:
     """Return the size of a checkpoint in bytes, without the values of tensors."""
+    if path.name == WEIGHTS:
+        return sum(path.with_name(name).stat().st_size for name in (CONFIG, VOCABULARY))
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         return sum(member.file_size for member in members if member.filename.endswith(".pkl"))
