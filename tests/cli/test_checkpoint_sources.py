@@ -103,7 +103,7 @@ def test_the_folder_of_a_run_is_a_checkpoint(config: Path, tmp_path: Path) -> No
 def test_the_folder_of_a_shared_model_is_a_checkpoint(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In every command, but nothing to resume training from."""
+    """In every command, but not the state of a run, which --ckpt_path asks for."""
     fit = ["fit", "--config", str(config), "--trainer.default_root_dir"]
     main([*fit, "first"])
     load("first").save_pretrained("shared")
@@ -112,10 +112,10 @@ def test_the_folder_of_a_shared_model_is_a_checkpoint(
     found, own = (json.loads(Path(out, "scores.json").read_text()) for out in ("out", "own"))
     assert found["checkpoints"] == ["shared/model.safetensors"]
     assert {**found, "checkpoints": own["checkpoints"]} == own
-    main(["test", "--config", str(config), "--ckpt_path", "shared"])
     main([*fit, "second", "--model.init_from", "shared"])
-    with pytest.raises(SystemExit, match="2"):
-        main([*fit, "third", "--ckpt_path", "shared"])
-    error = capsys.readouterr().err
-    assert "shared/model.safetensors" in error
-    assert "--model.init_from" in error
+    for command in (["test", "--config", str(config)], [*fit, "third"]):
+        with pytest.raises(SystemExit, match="2"):
+            main([*command, "--ckpt_path", "shared"])
+        error = capsys.readouterr().err
+        assert "shared/model.safetensors" in error
+        assert "--model.init_from" in error
