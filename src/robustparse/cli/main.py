@@ -40,6 +40,8 @@ OWN = {
     "measure": "measure fluency and similarity of an attack's sentences by models",
     "annotate": "export blind pairs for human judgement; score the answers",
     "report": "draw one HTML page from folders of attacks, transfers, evaluations and runs",
+    "share": "write a model's folder for others, with its card and its leaderboard entry",
+    "verify": "run a part of a leaderboard entry again, and say whether it holds",
     "list": "print the installed experiments, models, data, defenses, attacks and components",
     "copy": "copy an installed recipe or configuration into the current folder, for editing",
     "completion": "print a script with which a shell completes commands and options",
@@ -51,6 +53,8 @@ POSITIONAL = {
     "copy": {"name": "as `robustparse list` prints it"},
     "completion": {"shell": "bash, zsh or tcsh"},
     "measure": {"folder": "the output folder (--out) of a finished attack"},
+    "share": {"folder": "the folder of the shared model"},
+    "verify": {"entry": "an entry.json, or its folder"},
     "transfer": {"folders": "output folders (--out) of attacks on the same data, the sources"},
     "report": {
         "folders": "output folders (--out) of attacks, transfers and evaluations of perturbed "
@@ -68,7 +72,12 @@ SHORT = {
 # Options of these commands whose values are keys and values.
 MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
 # Options of a command that take several values.
-SEVERAL = {"substitutes": ("--sources", "--data"), "certify": ("--edits",), "attack": ("--format",)}
+SEVERAL = {
+    "substitutes": ("--sources", "--data"),
+    "certify": ("--edits",),
+    "attack": ("--format",),
+    "share": ("--results",),
+}
 # Options with which ``attack`` attacks sentences that the user types.
 TYPED = ("--text", "--interactive")
 # How an interrupted command is resumed.
@@ -88,7 +97,7 @@ atexit.register(gc.freeze)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit.
 
-    The status is 0 on success, 1 for a fault of ours, 2 for a mistake of the user, a failure of the
+    The status is 0 on success, 1 for a fault of ours or an entry that `verify` refutes, 2 for a mistake of the user, a failure of the
     user's code or a process that was killed, 143 if training was stopped, and 130 on Ctrl-C.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)

@@ -13,8 +13,8 @@ OPTIONS = {
     "--columns NAMES": "for texts in tables, the names of the columns of text and answer, such as "
     "'[review, stars]'",
     "--max_length N": "words in the longest allowed sentence",
-    "--model.init_from CHECKPOINT": "start from the weights of a checkpoint, of the folder of a run "
-    "or a shared model, or of a model on the Hugging Face hub (hf://OWNER/NAME)",
+    "--model.init_from CHECKPOINT": "start from the weights of a checkpoint, of the folder of a "
+    "run or of a shared model, or of a model on the hub (hf://OWNER/NAME)",
     "--ckpt_path CHECKPOINT": "`last`, `best`, a checkpoint or a run's folder; fit resumes from "
     "it, validate and test score it",
     "--trainer.default_root_dir FOLDER": "the output folder (runs): config.yaml, metrics.csv, "

@@ -108,12 +108,12 @@ def read_worst_of_attacks(folders: Sequence[Path]) -> list[WorstOfAttacks]:
     systems: dict[str, list[tuple[Path, RunRecord]]] = {}
     for folder in folders:
         run: RunRecord = {} if is_evaluated(folder) else read_run(folder)
-        if (system := _system(run)) is not None:
+        if (system := system_of(run)) is not None:
             systems.setdefault(system, []).append((folder, run))
     return [_worst(attacks) for attacks in systems.values() if len(attacks) > 1]
 
 
-def _system(run: RunRecord) -> str | None:
+def system_of(run: RunRecord) -> str | None:
     """Identify the system that was attacked; None if the run does not tell."""
     digests = run.get("sha256", {})
     if not digests.get("checkpoint") and "victim" not in run:

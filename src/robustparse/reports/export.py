@@ -51,7 +51,7 @@ def export(contents: Contents, folder: Path) -> list[Path]:
     Raises:
         InputError: a file cannot be written; an existing one is then left as it is.
     """
-    plots, tables = [*_pictures(contents)], [*_tables(contents)]
+    plots, tables = [*_pictures(contents)], [*titled_tables(contents)]
     paths = []
     for (_, draw), name in zip(plots, _names([title for title, _ in plots]), strict=True):
         for kind in KINDS:
@@ -96,7 +96,7 @@ def _pictures(contents: Contents) -> Iterator[tuple[str, Callable[[Kind], bytes]
         yield f"transfer {heat_map.score}", partial(heat_map_picture, heat_map)
 
 
-def _tables(contents: Contents) -> Iterator[tuple[str, Table]]:
+def titled_tables(contents: Contents) -> Iterator[tuple[str, Table]]:
     """Yield the tables with their titles."""
     parts = contents.parts
     for part in parts:

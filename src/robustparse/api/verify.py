@@ -1,0 +1,187 @@
+"""Runs a part of a leaderboard entry again and compares it with the entry."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from robustparse.api.attack_run import AttackRun
+from robustparse.api.sources import DataFile, GivenExamples, GivenVictim, VictimSource
+from robustparse.errors import InputError, check_least
+from robustparse.evaluation.clean import AnsweringVictim
+from robustparse.evaluation.comparison import read_counts
+from robustparse.evaluation.records import RunRecord
+from robustparse.evaluation.significance import AttackedCounts, score_in_percent
+from robustparse.metrics import PunctuationPolicy
+from robustparse.options.recipe import Recipe
+from robustparse.options.recipe_digests import recipe_digests
+from robustparse.reports.entry import AttackEntry, Counts, Entry
+from robustparse.types import Example
+
+_ANY_LENGTH = 1 << 30  # words in a sentence; the entry's runs have accepted them
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A run of an entry, on some of its sentences.
+
+    Args:
+        name: the name of the attack, or ``clean``.
+        claimed: the headline score on these sentences by the entry, in percent.
+        found: the same score now.
+        differing: the number of sentences whose counts differ.
+    """
+
+    name: str
+    claimed: float
+    found: float
+    differing: int
+
+
+def verify(
+    entry: Entry,
+    victim: VictimSource,
+    data: str | None = None,
+    sentences: int = 50,
+    seed: int = 0,
+    device: str = "auto",
+) -> list[Verified]:
+    """Run the attacks of an entry on some of its sentences, drawn at random.
+
+    Every random choice of an attack follows from its seed and the sentence, so that on the same
+    kind of processor the counts are those of the entry.
+
+    Args:
+        entry: the entry.
+        victim: the system of the entry.
+        data: the file of the sentences; by default the one that the entry names.
+        sentences: how many sentences.
+        seed: draws them.
+        device: where models compute.
+
+    Returns:
+        The answers to the originals, and each attack.
+
+    Raises:
+        InputError: the system, the data or a file of a recipe is not that of the entry; or a
+            recipe names a class or a program that is not trusted.
+    """
+    check_least("verify", sentences=sentences)
+    _check_system(entry, victim)
+    opened = victim.open(device)
+    size = len(entry["counted"])
+    drawn = np.random.default_rng(seed).choice(size, min(sentences, size), replace=False)
+    chosen = sorted(drawn.tolist())
+    verified: list[Verified] = []
+    for attack in entry["attacks"]:
+        counts = _again(entry, attack, opened, data, chosen, device)
+        if not verified:
+            verified.append(_compared("clean", entry, entry["right"], counts.clean, chosen))
+        name = attack["run"].get("attack", "attack")
+        verified.append(_compared(name, entry, attack["right"], counts.attacked, chosen))
+    return verified
+
+
+def _check_system(entry: Entry, victim: VictimSource) -> None:
+    """Check that a system is that of an entry.
+
+    Raises:
+        InputError: its digest or a setting is another one.
+    """
+    run = entry["attacks"][0]["run"]
+    known = [run.get("sha256", {}).get("checkpoint")]
+    known += [[entry["model"]["sha256"]]] if entry["model"] is not None else []
+    if victim.digests().get("checkpoint") not in known or victim.settings.get("victim") != run.get(
+        "victim"
+    ):
+        raise InputError(
+            "another system than that of the entry",
+            key="--checkpoint, --victim",
+            expected=f"the system {entry['name']}",
+        )
+
+
+def _again(
+    entry: Entry,
+    attack: AttackEntry,
+    victim: AnsweringVictim,
+    data: str | None,
+    chosen: Sequence[int],
+    device: str,
+) -> AttackedCounts:
+    """Attack the chosen sentences again; return their counts."""
+    run = attack["run"]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        recipe = _recipe(run, folder / "recipe.yaml")
+        made = recipe.attack()
+        examples = _examples(entry, run, data, victim, made.punctuation)
+        sentences = GivenExamples([examples[index] for index in chosen])
+        seed, out = run.get("seed") or 0, folder / "attacked"
+        AttackRun(out, recipe, GivenVictim(victim), sentences, seed, device).attacked(made)
+        return read_counts(out).of(victim.task.scores.headline)
+
+
+def _recipe(run: RunRecord, path: Path) -> Recipe:
+    """Return the recipe of a run, by way of a file: nothing is imported before it is checked.
+
+    Raises:
+        InputError: see `Recipe.read`; or a file that the recipe names is missing or has changed.
+    """
+    path.write_text(json.dumps(run.get("settings")), "utf-8")
+    recipe = Recipe.read(path)
+    used = run.get("sha256", {}).get("recipe") or {}
+    for file, _ in sorted(recipe_digests(recipe.settings).items() ^ used.items()):
+        raise InputError("not the file that the attack of the entry used", path=file)
+    return recipe
+
+
+def _examples(
+    entry: Entry,
+    run: RunRecord,
+    data: str | None,
+    victim: AnsweringVictim,
+    punctuation: PunctuationPolicy,
+) -> list[Example]:
+    """Read the sentences of a run.
+
+    Raises:
+        InputError: the file is missing, is another one, or has other sentences.
+    """
+    name = data or run.get("data", "")
+    file = DataFile(
+        name,
+        run.get("seed") or 0,
+        run.get("limit"),
+        run.get("fraction") or 1.0,
+        max_length=_ANY_LENGTH,
+        columns=run.get("columns"),
+        tagger=run.get("tagger"),
+    )
+    if file.digest() != entry["data"]["sha256"]:
+        found = "not the sentences of the entry" if Path(name).exists() else "no such file"
+        expected = f"{entry['data']['name']}, SHA-256 {entry['data']['sha256']}"
+        raise InputError(found, path=name, key="--data", expected=expected)
+    examples = file.examples(victim, punctuation)
+    if len(examples) != len(entry["counted"]):
+        found = f"{len(examples)} sentences"
+        raise InputError(found, path=name, expected=f"the entry's {len(entry['counted'])}")
+    return examples
+
+
+def _compared(
+    name: str, entry: Entry, claimed: Counts, found: Sequence[Any], chosen: Sequence[int]
+) -> Verified:
+    """Compare the counts of the chosen sentences."""
+    counted = [entry["counted"][index] for index in chosen]
+    before = [claimed[index] for index in chosen]
+    return Verified(
+        name,
+        score_in_percent(before, counted),
+        score_in_percent(found, counted),
+        sum(old != new for old, new in zip(before, found, strict=True)),
+    )

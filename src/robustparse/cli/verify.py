@@ -1,0 +1,70 @@
+"""``robustparse verify``: run a part of a leaderboard entry again."""
+
+import sys
+from pathlib import Path
+
+from rich import box
+from rich.table import Table
+
+from robustparse.api.inputs import Paths
+from robustparse.api.sources import Checkpoints, NamedVictim
+from robustparse.api.tables import shown, terminal
+from robustparse.api.verify import verify as verified
+from robustparse.errors import InputError
+from robustparse.metrics import score_label
+from robustparse.pretrained.hub import WEIGHTS
+from robustparse.reports.entry import read_entry
+from robustparse.tasks.registry import named
+from robustparse.victims.black_box import BlackBox
+
+
+def verify(
+    entry: str,
+    sentences: int = 50,
+    data: str | None = None,
+    checkpoint: Paths | None = None,
+    victim: BlackBox | None = None,
+    seed: int = 0,
+    tolerance: float = 2.0,
+    device: str = "auto",
+) -> None:
+    """Run the attacks of an entry on some of its sentences; the exit status is 1 if they differ.
+
+    Args:
+        entry: an entry.json, or its folder.
+        sentences: how many sentences, drawn at random.
+        data: the file of the sentences; by default the one that the entry names.
+        checkpoint: the model; by default the one in the folder of the entry.
+        victim: the system of an entry without a shared model, as for attack.
+        seed: draws the sentences.
+        tolerance: the percentage of sentences whose counts may differ, as they may between
+            processors, clean and under each attack.
+        device: where the models compute: auto, cpu or cuda.
+    """
+    path = Path(entry)
+    stored = read_entry(path)
+    beside = (path if path.is_dir() else path.parent) / WEIGHTS
+    if victim is not None and checkpoint is None:
+        source: Checkpoints | NamedVictim = NamedVictim(victim.made_from or {})
+    elif victim is None and (checkpoint is not None or beside.exists()):
+        run = stored["attacks"][0]["run"]
+        decoding = {key: run[key] for key in ("decoder", "beam", "precision", "mean") if key in run}
+        source = Checkpoints(checkpoint or str(beside), **decoding)
+    else:
+        expected = "one of them, unless the model is in the folder of the entry"
+        raise InputError("neither or both given", key="--checkpoint, --victim", expected=expected)
+    rows = verified(stored, source, data, sentences, seed, device)
+    size = min(sentences, len(stored["counted"]))
+    label = score_label(named(stored["task"]).scores.headline)
+    table = Table(box=box.SIMPLE, collapse_padding=True, pad_edge=False)
+    table.add_column(f"{size} sentences", overflow="fold")
+    for heading in (f"{label}, entry", f"{label}, now", "sentences that differ"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        cells = (shown(row.claimed, 2), shown(row.found, 2), str(row.differing))
+        table.add_row(row.name, *cells)
+    terminal().print(table)
+    holds = all(100 * row.differing <= tolerance * size for row in rows)
+    print(f"the entry {'holds' if holds else 'does not hold'}: {stored['name']}")
+    if not holds:
+        sys.exit(1)
