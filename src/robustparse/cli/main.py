@@ -77,6 +77,7 @@ SEVERAL = {
     "certify": ("--edits",),
     "attack": ("--format",),
     "share": ("--results",),
+    "report": ("--leaderboard",),
 }
 # Options with which ``attack`` attacks sentences that the user types.
 TYPED = ("--text", "--interactive")
@@ -97,8 +98,9 @@ atexit.register(gc.freeze)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit.
 
-    The status is 0 on success, 1 for a fault of ours or an entry that `verify` refutes, 2 for a mistake of the user, a failure of the
-    user's code or a process that was killed, 143 if training was stopped, and 130 on Ctrl-C.
+    The status is 0 on success, 1 for a fault of ours or an entry that `verify` refutes, 2 for a
+    mistake of the user, a failure of the user's code or a process that was killed, 143 if training
+    was stopped, and 130 on Ctrl-C.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command = arguments[0] if arguments else "--help"

@@ -15,6 +15,7 @@ from robustparse.evaluation.comparison import compare as compared
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.metrics import score_name
 from robustparse.reports.attacked_systems import names_of
+from robustparse.reports.leaderboard import build_leaderboard
 from robustparse.reports.tables import MISSING
 from robustparse.reports.worst_of_attacks import worst_table
 
@@ -25,6 +26,7 @@ def report(
     compare: str | list[str] | None = None,
     compare_with: str | None = None,
     export: str | None = None,
+    leaderboard: str | list[str] | None = None,
 ) -> None:
     """Write one self-contained HTML page from folders of attacks, certificates and other runs.
 
@@ -38,7 +40,17 @@ def report(
         compare_with: the system that the others are compared with, by its name on the page or its
             folder; by default the first one.
         export: folder that gets each plot as PNG and SVG, and each table as LaTeX, for a paper.
+        leaderboard: draw a leaderboard instead, from the entries in these folders, which `share`
+            wrote.
     """
+    if leaderboard is not None:
+        if folders or compare or export:
+            remedy = "give one of them"
+            raise InputError("with folders of runs", key="--leaderboard", remedy=remedy)
+        entries = [leaderboard] if isinstance(leaderboard, str) else leaderboard
+        build_leaderboard([Path(entry) for entry in entries], Path(out))
+        print(out)
+        return
     several = [] if compare is None else [compare] if isinstance(compare, str) else compare
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -47,7 +48,7 @@ def verify(
     if victim is not None and checkpoint is None:
         source: Checkpoints | NamedVictim = NamedVictim(victim.made_from or {})
     elif victim is None and (checkpoint is not None or beside.exists()):
-        run = stored["attacks"][0]["run"]
+        run: dict[str, Any] = {**stored["attacks"][0]["run"]}
         decoding = {key: run[key] for key in ("decoder", "beam", "precision", "mean") if key in run}
         source = Checkpoints(checkpoint or str(beside), **decoding)
     else:

@@ -86,19 +86,19 @@ def browse(
 
 
 @cache
-def script() -> Markup:
-    """Return the script, the same for every page, as the content of its element.
+def script(name: str = "browser") -> Markup:
+    """Return a script, the same for every page, as the content of its element.
 
     The marks around it let an XML parser read the page too.
     """
-    code = Path(__file__).with_name("browser.js").read_text("utf-8")
+    code = Path(__file__).with_name(f"{name}.js").read_text("utf-8")
     return Markup(f"//<![CDATA[\n{code}//]]>")
 
 
 @cache
-def script_hash() -> str:
-    """Return the source of a content policy that allows the script and nothing else."""
-    digest = hashlib.sha256(script().encode()).digest()
+def script_hash(name: str = "browser") -> str:
+    """Return the source of a content policy that allows a script and nothing else."""
+    digest = hashlib.sha256(script(name).encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 

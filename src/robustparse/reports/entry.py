@@ -246,7 +246,8 @@ def _check_runs(runs: Sequence[RunRecord], known_as: Sequence[str]) -> None:
             raise InputError(
                 "a result of another model",
                 key=of_run,
-                remedy="run it again with --checkpoint and the folder of the shared model",
+                remedy="give --checkpoint the model that it was made with, or run it again with "
+                "the folder of the shared model",
             )
         if system_of(run) != system_of(runs[0]):
             raise InputError("a result of another system", key=of_run, expected="one system")

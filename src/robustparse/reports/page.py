@@ -1,10 +1,10 @@
 """Self-contained HTML pages: the report on attacked models, and adversarial examples of a training.
 
 A page opens offline: no script, font, picture or style comes from elsewhere. Its content policy
-forbids them, and every script but the one by which a reader browses examples, which it knows by its
-hash; without scripts the rest of the page is complete. It is readable in light and dark mode and on
-a narrow screen, and is well-formed XML. What stands on it is decided here, how it is written in
-``templates/`` and ``style.css``.
+forbids them, and every script but ours, which it knows by their hashes: one browses examples, one
+sorts the leaderboard. Without scripts the rest of the page is complete. It is readable in light and
+dark mode and on a narrow screen, and is well-formed XML. What stands on it is decided here, how it
+is written in ``templates/`` and ``style.css``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -255,7 +255,7 @@ def render_report(contents: Contents) -> str:
     """Render the page about attacked systems, training runs and transfers, as HTML text."""
     every = contents.names
     names = ", ".join(every) if len(every) < 5 else f"{len(every)} systems"
-    return _render(
+    return render(
         "report",
         title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
@@ -315,12 +315,12 @@ def render_examples(task: Task, records: Iterable[Mapping[str, Any]], step: int)
     """
     drawn = [(record, Markup(task.pictures.draw(record))) for record in records]
     title = f"Adversarial examples after step {step}"
-    return _render("examples", title=title, task=task, examples=drawn)
+    return render("examples", title=title, task=task, examples=drawn)
 
 
 def render_example(task: Task, record: Mapping[str, Any]) -> str:
     """Render one adversarial example for a page without our style sheet."""
-    return _render("example", record=record, picture=Markup(task.pictures.draw(record)))
+    return render("example", record=record, picture=Markup(task.pictures.draw(record)))
 
 
 @cache
@@ -340,11 +340,13 @@ def environment() -> Environment:
     }
     style = Path(__file__).with_name("style.css").read_text("utf-8")
     environment.globals |= {"style": Markup(style), "missing": MISSING}
-    environment.globals |= {"script": script(), "script_hash": script_hash()}
+    for name, file in (("script", "browser"), ("sorter", "leaderboard")):
+        environment.globals |= {name: script(file), f"{name}_hash": script_hash(file)}
     return environment
 
 
-def _render(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
+    """Render a template as HTML text."""
     return environment().get_template(f"{template}.html.j2").render(values)
 
 

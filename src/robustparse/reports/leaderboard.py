@@ -1,0 +1,119 @@
+"""The leaderboard: a page with a table of entries for each task and data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from robustparse import __version__
+from robustparse.errors import InputError
+from robustparse.files import check_no_input, write_text
+from robustparse.metrics import score_label
+from robustparse.reports.entry import ENTRY, Entry, read_entry
+from robustparse.reports.page import render
+from robustparse.reports.tables import MISSING, shown
+from robustparse.reports.worst_of_attacks import TITLE
+from robustparse.tasks.certificate_drawing import at_edits, edit_number
+from robustparse.tasks.registry import named
+
+CLEAN = "Clean"
+Column = tuple[str, str]
+"""A kind of score, and which of its kind: a recipe's digest, or table and number of edits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The entries of one task on the same sentences.
+
+    Args:
+        title: task and data.
+        heads: the headings of the columns.
+        rows: each entry, and its cells as text and as the value to sort by.
+    """
+
+    title: str
+    heads: list[str]
+    rows: list[tuple[Entry, list[tuple[str, float | str]]]]
+
+
+def build_leaderboard(paths: Sequence[Path], out: Path) -> None:
+    """Write the page of a leaderboard.
+
+    Args:
+        paths: files of entries, or folders with an ``entry.json`` in them or below.
+        out: the HTML file.
+
+    Raises:
+        InputError: an entry is missing or damaged, or `out` cannot be written.
+    """
+    files = [file for path in paths for file in _entries(path)]
+    check_no_input(out, map(str, files))
+    boards: dict[tuple[str, str], list[Entry]] = {}
+    for file in dict.fromkeys(file.resolve() for file in files):
+        entry = read_entry(file)
+        boards.setdefault((entry["task"], entry["data"]["sha256"]), []).append(entry)
+    made = [board(entries) for entries in boards.values()]
+    page = render("leaderboard", title="Leaderboard", version=__version__, boards=made)
+    write_text(out, page)
+
+
+def _entries(path: Path) -> list[Path]:
+    """Return the files of entries below a folder, or the only one.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = sorted(path.rglob(ENTRY)) if path.is_dir() else [path]
+    if not found:
+        raise InputError("no entry", path=path, key="--leaderboard", expected=f"an {ENTRY} in it")
+    return found
+
+
+def board(entries: Sequence[Entry]) -> Board:
+    """Make the table of entries on the same sentences, the most robust first.
+
+    Entries are ranked by the worst of their attacks, or their only attack.
+    """
+    task = named(entries[0]["task"])
+    headline = task.scores.headline
+    scores = [_scores(entry, headline) for entry in entries]
+    columns = list(dict.fromkeys(column for row in scores for column in row))
+    labels = [_label(column, columns) for column in columns]
+    ranked = sorted(zip(entries, scores, strict=True), key=lambda pair: -_rank(pair[1]))
+    rows = []
+    for entry, row in ranked:
+        cells: list[tuple[str, float | str]] = []
+        for column in columns:
+            value = row.get(column)
+            cells.append((shown(value), "" if value is None else value))
+        extra = entry["extra_data"] or ""
+        cells += [(extra or MISSING, extra)]
+        rows.append((entry, cells))
+    title = f"{task.name}: {entries[0]['data']['name']}, {score_label(headline)}"
+    return Board(title, ["System", *labels, "Extra data"], rows)
+
+
+def _scores(entry: Entry, score: str) -> dict[Column, float | None]:
+    scores: dict[Column, float | None] = {(CLEAN, ""): entry["clean"][score]}
+    worst = entry["worst_of_attacks"]
+    scores[TITLE, ""] = None if worst is None else worst[score][0]
+    for attack in entry["attacks"]:
+        scores[attack["run"].get("attack", "attack"), attack["recipe"]] = attack["attacked"][score]
+    for certified in entry["certified"]:
+        table = Path(certified["run"].get("substitutes", "")).stem
+        for edits in sorted(certified["certified"], key=edit_number):
+            bounds = certified["certified"][edits]
+            scores[f"Certified\n{at_edits(edits)}", table] = bounds["lower"][score]
+    return scores
+
+
+def _label(column: Column, columns: Sequence[Column]) -> str:
+    """Return the heading of a column; attacks of one name are told apart by their digests."""
+    name, which = column
+    repeated = [each for each, _ in columns].count(name) > 1
+    return f"{name}\n{which[:8]}" if repeated else name
+
+
+def _rank(scores: Mapping[Column, float | None]) -> float:
+    worst = scores[TITLE, ""]
+    others = [value for (name, which), value in scores.items() if which and value is not None]
+    return worst if worst is not None else min(others, default=0.0)
