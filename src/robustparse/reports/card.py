@@ -5,7 +5,7 @@ The tables are those of the report. The header is what the Hugging Face hub read
 
 from collections.abc import Iterator
 
-from robustparse.reports.entry import About, Entry
+from robustparse.reports.entry import About, Entry, commands_of
 from robustparse.reports.export import titled_tables
 from robustparse.reports.page import Contents
 from robustparse.reports.tables import Table
@@ -106,8 +106,7 @@ def _sections(entry: Entry, contents: Contents) -> Iterator[str]:
             ],
         )
     )
-    commands = [run["command"] for run in (*entry["attacks"], *entry["certified"])]
-    yield "\n".join(["```sh", *commands, "```"])
+    yield "\n".join(["```sh", *commands_of(entry), "```"])
 
 
 def markdown(table: Table) -> str:

@@ -46,7 +46,6 @@ class AttackEntry(TypedDict):
         attacked: scores under the attack.
         success_rate: successes among the attacked sentences, in percent.
         right: the counts of the headline score.
-        command: what runs it again.
     """
 
     run: RunRecord
@@ -54,7 +53,6 @@ class AttackEntry(TypedDict):
     attacked: Percentages
     success_rate: float | None
     right: Counts
-    command: str
 
 
 class CertifiedEntry(TypedDict):
@@ -63,12 +61,10 @@ class CertifiedEntry(TypedDict):
     Attributes:
         run: the content of ``run.json``: substitution table, data and digests.
         certified: bounds of the scores by number of edits.
-        command: what certifies it again.
     """
 
     run: CertificateRun
     certified: dict[str, Bounds]
-    command: str
 
 
 class ModelEntry(TypedDict):
@@ -113,6 +109,7 @@ class Entry(TypedDict):
         worst_of_attacks: estimates with 95 % intervals; None for a single attack.
         certified: certified scores.
         model: the shared model; None for another system.
+        commands: what makes the runs again, for readers; see `commands_of`.
     """
 
     format: int
@@ -129,6 +126,7 @@ class Entry(TypedDict):
     worst_of_attacks: dict[str, tuple[float, float, float]] | None
     certified: list[CertifiedEntry]
     model: ModelEntry | None
+    commands: list[str]
 
 
 class About(NamedTuple):
@@ -179,7 +177,7 @@ def make_entry(
     _check_runs([*runs, *proven], known_as)  # type: ignore[list-item]
     if len(systems) > 1 and not (len(worst) == 1 and len(worst[0].attacks) == len(systems)):
         raise InputError("attacks on different systems", key="--results", expected="one system")
-    return Entry(
+    entry = Entry(
         format=FORMAT,
         version=__version__,
         name=about.name,
@@ -201,9 +199,6 @@ def make_entry(
                 attacked=system.summary["attacked"],
                 success_rate=system.summary["success_rate"],
                 right=[*system.counts.attacked],
-                command=_command(
-                    "attack", {"attack": system.run.get("attack")}, system.run, about.name
-                ),
             )
             for system in systems
         ],
@@ -213,9 +208,12 @@ def make_entry(
         }
         if worst
         else None,
-        certified=[_certified(summary, about.name) for summary in proven],
+        certified=[_certified(summary) for summary in proven],
         model=model,
+        commands=[],
     )
+    entry["commands"] = commands_of(entry)
+    return entry
 
 
 def _without_paths(run: RunRecord) -> RunRecord:
@@ -223,13 +221,11 @@ def _without_paths(run: RunRecord) -> RunRecord:
     return cast(RunRecord, {key: value for key, value in run.items() if key != "victims"})
 
 
-def _certified(summary: Mapping[str, Any], name: str) -> CertifiedEntry:
+def _certified(summary: Mapping[str, Any]) -> CertifiedEntry:
     keys = (*VictimRun.__annotations__, *CertificateRun.__annotations__)
-    run: Any = _without_paths(cast(RunRecord, {k: summary[k] for k in keys if k in summary}))
-    options = {key: run.get(key) for key in ("substitutes", "edits", "cap")}
-    certified = summary["certified"]
+    run = cast(RunRecord, {key: summary[key] for key in keys if key in summary})
     return CertifiedEntry(
-        run=run, certified=certified, command=_command("certify", options, run, name)
+        run=cast(CertificateRun, _without_paths(run)), certified=summary["certified"]
     )
 
 
@@ -261,11 +257,22 @@ def recipe_digest(run: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def commands_of(entry: Entry) -> list[str]:
+    """Return the commands that make the runs of an entry again, without output folders."""
+    runs: list[tuple[str, tuple[str, ...], Mapping[str, Any]]] = [
+        *(("attack", ("attack",), attack["run"]) for attack in entry["attacks"]),
+        *(("certify", ("substitutes", "edits", "cap"), each["run"]) for each in entry["certified"]),
+    ]
+    return [
+        _command(name, {key: run.get(key) for key in keys}, run, entry["name"])
+        for name, keys, run in runs
+    ]
+
+
 def _command(name: str, options: Mapping[str, Any], run: Mapping[str, Any], model: str) -> str:
-    """Return the command that runs it again, without an output folder."""
     given = {**options, "checkpoint": model, "data": run.get("data"), "seed": run.get("seed")}
     if "victim" in run:
-        given["victim"] = json.dumps(run["victim"])
+        given["victim"] = run["victim"]
         del given["checkpoint"]
     given |= {key: run[key] for key, value in _OPTIONS.items() if run.get(key, value) != value}
     words = ["robustparse", name]
@@ -295,6 +302,7 @@ def read_entry(path: Path) -> Entry:
         remedy = f"use robustparse {entry['version']}, which wrote it"
         raise InputError(problem, path=path, remedy=remedy)
     with as_written(path, "share"):
+        entry["attacks"][0]
         headline = named(entry["task"]).scores.headline
         claims = [(entry["clean"], entry["right"])]
         claims += [(attack["attacked"], attack["right"]) for attack in entry["attacks"]]

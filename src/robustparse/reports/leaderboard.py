@@ -1,6 +1,6 @@
 """The leaderboard: a page with a table of entries for each task and data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.files import check_no_input, write_text
 from robustparse.metrics import score_label
-from robustparse.reports.entry import ENTRY, Entry, read_entry
+from robustparse.reports.entry import ENTRY, Entry, commands_of, read_entry
 from robustparse.reports.page import render
 from robustparse.reports.tables import MISSING, shown
 from robustparse.reports.worst_of_attacks import TITLE
@@ -28,11 +28,13 @@ class Board:
         title: task and data.
         heads: the headings of the columns.
         rows: each entry, and its cells as text and as the value to sort by.
+        commands: the commands of each entry.
     """
 
     title: str
     heads: list[str]
     rows: list[tuple[Entry, list[tuple[str, float | str]]]]
+    commands: list[tuple[str, list[str]]]
 
 
 def build_leaderboard(paths: Sequence[Path], out: Path) -> None:
@@ -71,14 +73,14 @@ def _entries(path: Path) -> list[Path]:
 def board(entries: Sequence[Entry]) -> Board:
     """Make the table of entries on the same sentences, the most robust first.
 
-    Entries are ranked by the worst of their attacks, or their only attack.
+    Entries are ranked by the worst of their attacks; those with a single attack come after them.
     """
     task = named(entries[0]["task"])
     headline = task.scores.headline
     scores = [_scores(entry, headline) for entry in entries]
     columns = list(dict.fromkeys(column for row in scores for column in row))
     labels = [_label(column, columns) for column in columns]
-    ranked = sorted(zip(entries, scores, strict=True), key=lambda pair: -_rank(pair[1]))
+    ranked = sorted(zip(entries, scores, strict=True), key=lambda pair: _rank(pair[0], headline))
     rows = []
     for entry, row in ranked:
         cells: list[tuple[str, float | str]] = []
@@ -89,7 +91,8 @@ def board(entries: Sequence[Entry]) -> Board:
         cells += [(extra or MISSING, extra)]
         rows.append((entry, cells))
     title = f"{task.name}: {entries[0]['data']['name']}, {score_label(headline)}"
-    return Board(title, ["System", *labels, "Extra data"], rows)
+    commands = [(entry["name"], commands_of(entry)) for entry, _ in rows]
+    return Board(title, ["System", *labels, "Extra data"], rows, commands)
 
 
 def _scores(entry: Entry, score: str) -> dict[Column, float | None]:
@@ -113,7 +116,6 @@ def _label(column: Column, columns: Sequence[Column]) -> str:
     return f"{name}\n{which[:8]}" if repeated else name
 
 
-def _rank(scores: Mapping[Column, float | None]) -> float:
-    worst = scores[TITLE, ""]
-    others = [value for (name, which), value in scores.items() if which and value is not None]
-    return worst if worst is not None else min(others, default=0.0)
+def _rank(entry: Entry, score: str) -> tuple[bool, float]:
+    worst, attacked = entry["worst_of_attacks"], entry["attacks"][0]["attacked"][score]
+    return worst is None, -(worst[score][0] if worst is not None else attacked or 0.0)
