@@ -71,6 +71,7 @@ ELSEWHERE = {
         "tests/cli/test_service_commands.py",
         "test_the_commands_of_the_guide_run",
     ),
+    "my-parser": ("tests/cli/test_share_command.py", "test_an_entry_is_verified"),
     "victims.Spacy": ("tests/victims/test_spacy.py", "test_the_commands_take_it"),
 }
 # Guides that start from a checkpoint of another page's, which has its sizes.

@@ -1,4 +1,4 @@
-"""Cards, leaderboard entries and the leaderboard: what folders hold, and nothing of other models."""
+"""Cards and leaderboard entries: they hold what folders hold, and nothing of other models."""
 
 import json
 import shutil
