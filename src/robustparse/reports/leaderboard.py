@@ -49,10 +49,12 @@ def build_leaderboard(paths: Sequence[Path], out: Path) -> None:
     """
     files = [file for path in paths for file in _entries(path)]
     check_no_input(out, map(str, files))
-    boards: dict[tuple[str, str], list[Entry]] = {}
+    boards: dict[tuple[str, str, tuple[int, ...]], list[Entry]] = {}
     for file in dict.fromkeys(file.resolve() for file in files):
         entry = read_entry(file)
-        boards.setdefault((entry["task"], entry["data"]["sha256"]), []).append(entry)
+        data = entry["data"]
+        key = entry["task"], data["sha256"] or data["name"], tuple(entry["counted"])
+        boards.setdefault(key, []).append(entry)
     made = [board(entries) for entries in boards.values()]
     page = render("leaderboard", title="Leaderboard", version=__version__, boards=made)
     write_text(out, page)
@@ -90,7 +92,8 @@ def board(entries: Sequence[Entry]) -> Board:
         extra = entry["extra_data"] or ""
         cells += [(extra or MISSING, extra)]
         rows.append((entry, cells))
-    title = f"{task.name}: {entries[0]['data']['name']}, {score_label(headline)}"
+    data, size = entries[0]["data"]["name"], len(entries[0]["counted"])
+    title = f"{task.name}: {score_label(headline)} on {size:,} sentences of {data}"
     commands = [(entry["name"], commands_of(entry)) for entry, _ in rows]
     return Board(title, ["System", *labels, "Extra data"], rows, commands)
 
