@@ -26,9 +26,13 @@ from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import Records, Speed
 from robustparse.evaluation.records import EXAMPLES, RUN, SCORES, SUMMARY, pairs_of, read_records
 from robustparse.models.checkpoint import read_checkpoint
+from robustparse.models.load import load
 from robustparse.options.recipe import Recipe
 from robustparse.reports.attacked_systems import CURVES, read_folder
+from robustparse.reports.entry import About, make_entry, read_entry
 from robustparse.reports.evaluation_tables import MEASURES, read_evaluation
+from robustparse.reports.leaderboard import board
+from robustparse.reports.page import read_contents
 from robustparse.reports.training import read_metrics
 from robustparse.reports.transfer_maps import FILE as TRANSFER
 from robustparse.reports.transfer_maps import read_heat_maps, short_names
@@ -54,6 +58,9 @@ def written_readers(folder: Path) -> dict[str, Reader]:
     (table,) = folder.glob("*.npz")
     examples = {EXAMPLES: run[EXAMPLES]}
     quality = _quality(run[EXAMPLES])
+    load(CONTRACT / "tiny.ckpt").save_pretrained(folder / "shared")
+    shared = {path.name: path.read_bytes() for path in (folder / "shared").iterdir()}
+    files = ("model.safetensors", "config.json", "vocabulary.json")
     digest = quality["examples"]
     plain = partial(_plain_quality, digest)
     return {
@@ -62,6 +69,8 @@ def written_readers(folder: Path) -> dict[str, Reader]:
             table.read_bytes(), _neighbours, None, table.name, {"v.txt": vectors}
         ),
         "checkpoint": Reader(checkpoint, _checkpoint, None, "a.ckpt"),
+        **{name: Reader(shared[name], _shared, None, name, shared) for name in files},
+        "entry.json": Reader(_entry(), _ranked, _plain_ranked, "entry.json"),
         "examples.jsonl, resumed": _resumed_reader(run, EXAMPLES),
         "run.json, resumed": Reader(run[RUN], _resumed, None, RUN, run),
         "summary.json, resumed": _resumed_reader(run, SUMMARY),
@@ -110,6 +119,39 @@ def _checkpoint(path: Path) -> Value:
     content = read_checkpoint(path)
     weights = {name: weight.tolist() for name, weight in content["state_dict"].items()}
     return content["robustparse"], content["global_step"], weights
+
+
+def _shared(path: Path) -> Value:
+    content = read_checkpoint(path.with_name("model.safetensors"))
+    weights = {name: weight.tolist() for name, weight in sorted(content["state_dict"].items())}
+    return content["robustparse"], weights
+
+
+# Leaderboards
+
+
+def _entry() -> bytes:
+    contents = read_contents([CONTRACT / "attacked"])
+    entry = make_entry(contents, (), About("tiny", "A paper", "silver trees"))
+    bounds = {"lower": entry["clean"], "upper": entry["clean"], "undecided": 0, "inputs": 9}
+    run = {"substitutes": "a.jsonl", "edits": [1], "cap": 9, "seed": 0, "data": "a.conllu"}
+    worst = {score: [value, 1.5, 99.0] for score, value in entry["clean"].items()}
+    certified = [{"run": run, "certified": {"1": bounds, "all": bounds}}]
+    return as_json({**entry, "certified": certified, "worst_of_attacks": worst})
+
+
+def _ranked(path: Path) -> Value:
+    return _row(read_entry(path))
+
+
+def _plain_ranked(content: bytes) -> Value:
+    return _row(json.loads(text_of(content)))
+
+
+def _row(entry: Value) -> Value:
+    made = board([entry])
+    ((_, cells),) = made.rows
+    return made.title, made.heads, [text for text, _ in cells], made.commands
 
 
 # Attacks and training

@@ -22,7 +22,8 @@ def readers(folder: Path) -> dict[str, Reader]:
 
 
 NAMES = [
-    *("candidate cache", "table of neighbours", "checkpoint", "examples.jsonl, resumed"),
+    *("candidate cache", "table of neighbours", "checkpoint", "model.safetensors"),
+    *("config.json", "vocabulary.json", "entry.json", "examples.jsonl, resumed"),
     *("run.json, resumed", "summary.json, resumed", "examples.jsonl", "summary.json, report"),
     *("curves.json, report", "quality.json", "transfer.json", "scores.json"),
     *("scores.json, perturbed", "metrics.csv", "annotation key", "annotated pairs"),

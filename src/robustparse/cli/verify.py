@@ -52,8 +52,9 @@ def verify(
         decoding = {key: run[key] for key in ("decoder", "beam", "precision", "mean") if key in run}
         source = Checkpoints(checkpoint or str(beside), **decoding)
     else:
-        expected = "one of them, unless the model is in the folder of the entry"
-        raise InputError("neither or both given", key="--checkpoint, --victim", expected=expected)
+        found = "neither is given" if victim is None else "both are given"
+        expected = "one of them, or the model in the folder of the entry"
+        raise InputError(found, key="--checkpoint, --victim", expected=expected)
     rows = verified(stored, source, data, sentences, seed, device)
     size = min(sentences, len(stored["counted"]))
     label = score_label(named(stored["task"]).scores.headline)

@@ -41,7 +41,7 @@ def fetched(name: str, revision: str | None = None, **options: Any) -> Path:
         folder = snapshot_download(repository, revision=revision, allow_patterns=files, **options)
     except Exception as error:  # many types: of the network, of the hub, for an invalid name
         raise InputError(
-            f"not to be had from the Hugging Face hub ({reason(error)})",
+            f"cannot be taken from the Hugging Face hub ({reason(error)})",
             key=name,
             expected=f"a folder, or a model on the hub ({HUB}OWNER/NAME)",
             remedy="check the name, the network and HF_HUB_OFFLINE, and log in if it is private "

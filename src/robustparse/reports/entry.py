@@ -16,11 +16,19 @@ from typing import Any, NamedTuple, TypedDict, cast
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_records import Bounds, CertificateRun
-from robustparse.evaluation.records import Count, Percentages, RunRecord, VictimRun, read_record
+from robustparse.evaluation.records import (
+    Count,
+    Percentages,
+    RunRecord,
+    VictimRun,
+    converted,
+    read_record,
+)
 from robustparse.evaluation.significance import score_in_percent
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, system_of
 from robustparse.files import as_written
 from robustparse.reports.page import Contents
+from robustparse.tasks.certificate_drawing import edit_number
 from robustparse.tasks.registry import named
 
 ENTRY = "entry.json"
@@ -302,12 +310,28 @@ def read_entry(path: Path) -> Entry:
         remedy = f"use robustparse {entry['version']}, which wrote it"
         raise InputError(problem, path=path, remedy=remedy)
     with as_written(path, "share"):
-        entry["attacks"][0]
-        headline = named(entry["task"]).scores.headline
-        claims = [(entry["clean"], entry["right"])]
-        claims += [(attack["attacked"], attack["right"]) for attack in entry["attacks"]]
-        for scores, right in claims:
-            claimed, counted = scores[headline], score_in_percent(right, entry["counted"])
-            if claimed is None or abs(claimed - counted) > _SAME:
-                raise ValueError(f"{headline} is {claimed}, and {counted:.2f} by its counts")
+        _check_claims(entry)
     return entry
+
+
+def _check_claims(entry: Entry) -> None:
+    """Check that scores follow from counts, and that the others are there.
+
+    Raises:
+        Exception: they do not, or are missing; see `files.as_written`.
+    """
+    headline = named(entry["task"]).scores.headline
+    entry["attacks"][0]
+    claims = [(entry["clean"], entry["right"])]
+    claims += [(attack["attacked"], attack["right"]) for attack in entry["attacks"]]
+    for scores, right in claims:
+        claimed, counted = scores[headline], score_in_percent(right, entry["counted"])
+        if claimed is None or not abs(claimed - counted) < _SAME:
+            raise ValueError(f"{headline} is {claimed}, and {counted:.2f} by its counts")
+    for attack in entry["attacks"]:
+        converted(attack["run"].get("sha256", {}).get("recipe", {}), dict[str, str])
+    if entry["worst_of_attacks"] is not None:
+        entry["worst_of_attacks"][headline]
+    for certified in entry["certified"]:
+        for edits, bounds in certified["certified"].items():
+            edit_number(edits), bounds["lower"][headline]
