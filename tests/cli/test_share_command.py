@@ -124,6 +124,10 @@ REFUSED: dict[str, tuple[Callable[[], object], list[str]]] = {
         ["attacked", "scored"],
     ),
     "no folder": (lambda: None, ["nowhere"]),
+    "a card of one's own": (
+        lambda: (Path("shared").mkdir(), Path("shared/README.md").touch()),
+        ["attacked"],
+    ),
 }
 
 

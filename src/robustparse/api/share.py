@@ -30,8 +30,12 @@ def share(
         checkpoint: the model to write into the folder first.
 
     Raises:
-        InputError: see `make_entry`, `Model.from_pretrained` and `Model.save_pretrained`.
+        InputError: the folder has a ``README.md`` that this function did not write; or see
+            `make_entry`, `Model.from_pretrained` and `Model.save_pretrained`.
     """
+    if (folder / CARD).exists() and not (folder / ENTRY).exists():
+        remedy = "move it, or choose another folder"
+        raise InputError("a file of yours would be replaced", path=folder / CARD, remedy=remedy)
     known_as = []
     if checkpoint is not None:
         path = checkpoint_file(checkpoint)
