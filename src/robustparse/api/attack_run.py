@@ -41,7 +41,7 @@ from robustparse.types import Example
 # Keys of run.json, in their order.
 _SETTINGS = (
     *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
-    *("data", "fraction", "columns", "tagger", "fraction_of"),
+    *("data", "fraction", "columns", "tagger", "fraction_of", "shard"),
 )
 
 

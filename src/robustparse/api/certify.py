@@ -28,7 +28,7 @@ from robustparse.tasks.registry import named
 # Keys of run.json that describe the victim and the data, in the order of the file.
 _SETTINGS = (
     *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
-    *("data", "fraction", "fraction_of"),
+    *("data", "fraction", "fraction_of", "shard"),
 )
 
 

@@ -20,6 +20,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
+from robustparse.data.shard import Shard
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.metrics import PunctuationPolicy
@@ -168,19 +169,22 @@ class DataFile:
     columns: list[str] | None = None
     split: str = "test"
     tagger: str | None = None
+    shard: Shard | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Limit, fraction and tagger."""
+        """Limit, fraction, tagger and shard."""
         tagger = {} if self.tagger is None else {"tagger": self.tagger}
-        return {"limit": self.limit, "fraction": self.fraction, **tagger, "fraction_of": self.unit}
+        shard = {} if self.shard is None else {"shard": str(self.shard)}
+        drawn = {"limit": self.limit, "fraction": self.fraction, "fraction_of": self.unit}
+        return {**drawn, **tagger, **shard}
 
     def digest(self) -> str:
         """Return the SHA-256 of the file."""
         return digest(self.name)
 
     def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008
-        """Read the sentences.
+        """Read the sentences, in a shard only its own.
 
         Args:
             task: the task of their gold answers.
@@ -209,7 +213,9 @@ class DataFile:
             )
         lengths = [len(example.sentence) for example in whole]
         kept = draw_fraction(lengths, self.fraction, self.unit, self.seed)
-        return [whole[index] for index in kept][: self.limit]
+        limited = kept[: self.limit]
+        chosen = limited if self.shard is None else self.shard.part(limited)
+        return [whole[index] for index in chosen]
 
     def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
         """Read the sentences for a victim, and tag them if a tagger is set.

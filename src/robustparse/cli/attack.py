@@ -5,7 +5,7 @@ from pathlib import Path
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
-from robustparse.cli.options import AttackOptions, DataOptions, TypedOptions, VictimOptions
+from robustparse.cli.options import AttackOptions, ShardedDataOptions, TypedOptions, VictimOptions
 from robustparse.evaluation.attack_log import Format, write_log
 from robustparse.evaluation.records import Summary
 from robustparse.options.recipe import Recipe
@@ -14,7 +14,7 @@ from robustparse.options.recipe import Recipe
 def attack(
     attack: Attack,
     out: str,
-    data: DataOptions,
+    data: ShardedDataOptions,
     victim: VictimOptions,
     run: AttackOptions,
     typed: TypedOptions,

@@ -15,7 +15,7 @@ from robustparse.api.inputs import Paths, system_name
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.cli.attack import print_summary
-from robustparse.cli.options import AttackOptions, DataOptions, DecodingOptions
+from robustparse.cli.options import AttackOptions, DecodingOptions, ShardedDataOptions
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
 from robustparse.grammars import language_named
@@ -28,7 +28,7 @@ from robustparse.tasks.task import Task
 
 def augment(
     out: str,
-    data: DataOptions,
+    data: ShardedDataOptions,
     decoding: DecodingOptions,
     run: AttackOptions,
     operations: list[Perturbation] | None = None,

@@ -8,14 +8,14 @@ from robustparse.api.inputs import system_name
 from robustparse.api.tables import certified_table, terminal
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.exhaustion import CAP, Exhaustive
-from robustparse.cli.options import DataOptions, VictimOptions
+from robustparse.cli.options import ShardedDataOptions, VictimOptions
 from robustparse.metrics import PunctuationPolicy
 
 
 def certify(
     substitutes: str,
     out: str,
-    data: DataOptions,
+    data: ShardedDataOptions,
     victim: VictimOptions,
     edits: list[int | Literal["all"]] | int | Literal["all"] = [1, 2, "all"],  # noqa: B006
     cap: int = CAP,

@@ -14,7 +14,7 @@ from robustparse.api.inputs import system_name
 from robustparse.api.sources import Checkpoints
 from robustparse.api.tables import pairs_table, score_table, service_note, terminal
 from robustparse.attacks.victim import CountingVictim
-from robustparse.cli.options import DataOptions, VictimOptions
+from robustparse.cli.options import ShardedDataOptions, VictimOptions
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import (
     predictions,
@@ -38,7 +38,7 @@ from robustparse.types import Example
 
 
 def evaluate(
-    data: DataOptions,
+    data: ShardedDataOptions,
     victim: VictimOptions,
     out: str | None = None,
     punctuation: PunctuationPolicy = "none",

@@ -35,6 +35,7 @@ OWN = {
     "substitutes": "make a table of the words that may take the place of each word",
     "encode": "make a robust encoding, with which a model reads words of one cluster alike",
     "evaluate": "score a checkpoint, or a --victim, on a data file, clean or under noise",
+    "merge": "join what the shards (--shard) of a command wrote into what one process writes",
     "transfer": "give the sentences of attacks to other models, and count whom they fool",
     "predict": "write the answers of a checkpoint, or a --victim, on a file or standard input",
     "measure": "measure fluency and similarity of an attack's sentences by models",
@@ -52,6 +53,10 @@ POSITIONAL = {
     },
     "copy": {"name": "as `robustparse list` prints it"},
     "completion": {"shell": "bash, zsh or tcsh"},
+    "merge": {
+        "out": "the folder or file to write",
+        "shards": "the folders or files that a command wrote with --shard, in any order",
+    },
     "measure": {"folder": "the output folder (--out) of a finished attack"},
     "share": {"folder": "the folder of the shared model"},
     "verify": {"entry": "an entry.json, or its folder"},

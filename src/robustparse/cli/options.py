@@ -1,11 +1,12 @@
 """Options that several commands share."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.fractions import FractionOf
+from robustparse.data.shard import Shard
 from robustparse.errors import InputError
 from robustparse.models.load import Decoder
 from robustparse.models.mean_scores import Mean
@@ -107,6 +108,27 @@ class DataOptions(TextOptions):
             split=split,
             tagger=tagger,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardedDataOptions(DataOptions):
+    """The sentences of a command that several runs can share."""
+
+    shard: str | None = None
+    """I/N: take only the shard I of N equal ranges of these sentences, from 1; `robustparse merge`
+    joins what the shards write."""
+
+    def file(
+        self,
+        seed: int,
+        fraction: float = 1.0,
+        unit: FractionOf = "sentences",
+        split: str = "test",
+        tagger: str | None = None,
+    ) -> DataFile:
+        """Return the file, of which the shard is taken after the fraction and the limit."""
+        shard = None if self.shard is None else Shard.parse(self.shard)
+        return replace(super().file(seed, fraction, unit, split, tagger), shard=shard)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -309,16 +309,20 @@ def row_text(row: Row) -> str:
 
 
 def table_text(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the text of a file piece by piece: header, rows, end. All rows have the same layout."""
-    before, after, between = "", "", ""
+    """Yield the text of a file piece by piece: header, rows, end. All rows have the same layout.
+
+    The header is the first piece, ``[`` in a JSON list, empty if the file has none.
+    """
+    after, between = "", ""
     for number, row in enumerate(rows):
         if number == 0 and row.layout.kind == "json list":
-            before, after, between = "[\n", "\n]\n", ",\n"
+            after, between = "\n]\n", ",\n"
+            yield "[\n"
         elif number == 0:
             names = list(map(str, row.values))
-            before = f"{_cells(names, row.layout)}\n" if row.layout.header else ""
             after = between = "\n"
-        yield f"{before if number == 0 else between}{row_text(row)}"
+            yield f"{_cells(names, row.layout)}\n" if row.layout.header else ""
+        yield f"{between if number else ''}{row_text(row)}"
     yield after
 
 

@@ -7,14 +7,15 @@ over successes and over failures. (The caption of Table 3 of Yoo et al. 2020 say
 values are means over all sentences.)
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from robustparse.attacks.engine.candidate_counts import ALL, JUDGED
+from robustparse.evaluation.accumulator import Accumulator
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.records import ExampleRecord
 from robustparse.metrics import percent
@@ -34,7 +35,7 @@ NOT_MEASURED: dict[str, Any] = {
 """Measures that need other models than the victim; `evaluation.measure` fills them in later."""
 
 
-class AttackDetails:
+class AttackDetails(Accumulator):
     """The keys of ``summary.json`` that `AttackSums.scores` does not have.
 
     Args:
@@ -46,13 +47,13 @@ class AttackDetails:
         self._strict, self._outcomes = StrictSuccess(task), Outcomes(task)
         self._candidates, self._unseen = Candidates(), UnseenWords()
         self._tags, self._relations = Groups(task), Groups(task)
-        self._perturbed: list[float] = []
+        self._perturbed = Counter[str]()  # successes by edited / all words
 
     def add(self, record: ExampleRecord) -> None:
         """Add a sentence."""
         if record["success"]:
             self._successes.add(record)
-            self._perturbed.append(100.0 * len(record["edited"]) / len(record["tokens"]))
+            self._perturbed[f"{len(record['edited'])}/{len(record['tokens'])}"] += 1
         for counts in (self._strict, self._outcomes, self._candidates, self._unseen):
             counts.add(record)
         self._tags.add(record, [class_of(tag) or OTHER for tag in record["edited_tags"]])
@@ -60,7 +61,7 @@ class AttackDetails:
 
     def summary(self) -> dict[str, Any]:
         """Return the keys; a value is None if a record lacks what it needs."""
-        sums, successes = self._successes.sums, len(self._perturbed)
+        sums, successes = self._successes.sums, self._perturbed.total()
         return {
             "strict_success_rate": self._strict.summary(),
             "edits_per_success": sums["edits"] / successes if successes else None,
@@ -68,9 +69,7 @@ class AttackDetails:
                 name: sums[name] / successes if successes else None
                 for name in ("charged", "unique")
             },
-            # The papers' "perturbed words %" (Jin et al. 2020, Table 3). The result of `fsum` does
-            # not depend on the order.
-            "perturbed_words": math.fsum(self._perturbed) / successes if successes else None,
+            "perturbed_words": self._perturbed_words() / successes if successes else None,
             **self._outcomes.summary(),
             "candidates": self._candidates.summary(),
             "unseen": self._unseen.summary(),
@@ -79,8 +78,18 @@ class AttackDetails:
             **NOT_MEASURED,
         }
 
+    def _perturbed_words(self) -> float:
+        """Sum the papers' "perturbed words %" (Jin et al. 2020, Table 3).
 
-class StrictSuccess:
+        The sum is exact, so that it does not depend on the order of the sentences.
+        """
+        shares = ((each.split("/"), n) for each, n in self._perturbed.items())
+        return float(
+            sum(Fraction(100.0 * int(part) / int(whole)) * n for (part, whole), n in shares)
+        )
+
+
+class StrictSuccess(Accumulator):
     """Success beyond the changed words (`Answers.strict_success`).
 
     Args:
@@ -102,7 +111,7 @@ class StrictSuccess:
         return rates or None
 
 
-class Outcomes:
+class Outcomes(Accumulator):
     """Successes by gold class and by number of queries, and the queries of failures.
 
     Skipped sentences are left out, as in the success rate. With a query budget, an attack would
@@ -114,8 +123,8 @@ class Outcomes:
     """
 
     def __init__(self, task: Task) -> None:
-        self._task, self._tried, self._most = task, Counter[str](), 0
-        self._succeeded, self._took = Counter[str](), Counter[int]()
+        self._task, self._tried, self._succeeded = task, Counter[str](), Counter[str]()
+        self._took, self._missed = Counter[str](), Counter[str]()  # by queries charged
         self._failed = Counter[str]()
 
     def add(self, record: ExampleRecord) -> None:
@@ -124,11 +133,11 @@ class Outcomes:
             return
         kind, queries = self._task.answers.kind(record) or "", record["queries"]
         self._tried[kind] += 1
-        self._most = max(self._most, queries["charged"])
         if record["success"]:
             self._succeeded[kind] += 1
-            self._took[queries["charged"]] += 1
+            self._took[str(queries["charged"])] += 1
         else:
+            self._missed[str(queries["charged"])] += 1
             self._failed.update(charged=queries["charged"], unique=queries["unique"])
 
     def summary(self) -> dict[str, Any]:
@@ -151,27 +160,28 @@ class Outcomes:
 
     def _within(self) -> Iterator[tuple[int, int]]:
         """Yield (budget, successes within it), up to the first budget that covers all sentences."""
+        most = max(map(int, self._took | self._missed), default=0)
         for budget in BUDGETS if self._tried else ():
-            yield budget, sum(n for queries, n in self._took.items() if queries <= budget)
-            if budget >= self._most:
+            yield budget, sum(n for queries, n in self._took.items() if int(queries) <= budget)
+            if budget >= most:
                 return
 
 
 @dataclass
-class Candidates:
+class Candidates(Accumulator):
     """Sums of `attacks.engine.candidate_counts.CandidateCounts`, by generator and stage."""
 
     slots: int = 0
-    sums: dict[str, Counter[str]] = field(default_factory=dict)
-    judged: dict[str, Counter[str]] = field(default_factory=dict)
+    sums: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    judged: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def add(self, record: ExampleRecord) -> None:
         """Add a sentence."""
         self.slots += record["candidates"]["slots"]
         for generator, counts in record["candidates"]["sums"].items():
-            self.sums.setdefault(generator, Counter()).update(counts)
+            self.sums[generator].update(counts)
         for tag, counts in record["candidates"].get("judged_by_tag", {}).items():
-            self.judged.setdefault(class_of(tag) or OTHER, Counter()).update(counts)
+            self.judged[class_of(tag) or OTHER].update(counts)
 
     def summary(self) -> dict[str, Any]:
         """Return sums, and means over the slots that candidates were made for.
@@ -216,15 +226,15 @@ def _rejected(judged: int, left: int) -> float | None:
 
 
 @dataclass
-class UnseenWords:
+class UnseenWords(Accumulator):
     """Words at changed positions that the victim does not know (`attacks.results`), added up.
 
     A word counts at each of its positions.
     """
 
     changed: int = 0
-    sums: Counter[tuple[str, str]] = field(default_factory=Counter)
-    missing: set[str] = field(default_factory=set)
+    sums: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    missing: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: ExampleRecord) -> None:
         """Add a sentence."""
@@ -232,10 +242,10 @@ class UnseenWords:
         counts = record["unseen"] or {}
         for name in ("oov", "oot"):
             if (both := counts.get(name)) is None:
-                self.missing.add(name)
+                self.missing[name] += 1
                 continue
             for when, count in zip(("before", "after"), both, strict=True):
-                self.sums[name, when] += count
+                self.sums[name][when] += count
 
     def summary(self) -> dict[str, Any] | None:
         """Return counts before and after the attack; None if the victim does not know them."""
@@ -244,13 +254,13 @@ class UnseenWords:
         counts: dict[str, Any] = {"changed": self.changed}
         for name in ("oov", "oot"):
             counts[name] = {
-                when: None if name in self.missing else self.sums[name, when]
+                when: None if name in self.missing else self.sums[name][when]
                 for when in ("before", "after")
             }
         return counts
 
 
-class Groups:
+class Groups(Accumulator):
     """Success and loss by the kind of the changed words, such as their part of speech.
 
     A sentence belongs to the group of a kind if all its changed words are of that kind, and to
@@ -263,14 +273,14 @@ class Groups:
     def __init__(self, task: Task) -> None:
         self._groups: dict[str, AttackSums] = defaultdict(lambda: AttackSums(task))
         self._changed: Counter[str] = Counter()
-        self._complete = True
+        self._incomplete = 0
 
     def add(self, record: ExampleRecord, kinds: Sequence[str]) -> None:
         """Add a sentence with the kinds of its changed words."""
         if not record["edited"]:
             return
         if len(kinds) != len(record["edited"]):
-            self._complete = False
+            self._incomplete += 1
             return
         self._changed.update(kinds)
         self._groups[kinds[0] if len(set(kinds)) == 1 else MIXED].add(record)
@@ -284,7 +294,7 @@ class Groups:
         Args:
             order: the order of the rows before `mixed`; by default the most frequent kind first.
         """
-        if not self._complete:
+        if self._incomplete:
             return None
         words = {**self._changed, MIXED: None}  # its words are counted under their kinds
         kinds = order or sorted(self._changed, key=lambda kind: (-self._changed[kind], kind))

@@ -6,18 +6,17 @@ different runs never mix; one process at a time may write into the folder.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Self, TextIO, cast
+from typing import Self, TextIO
 
-import torch
-
-from robustparse import __version__
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
+from robustparse.data.shard import Shard
 from robustparse.evaluation.attack_log import remove_logs
 from robustparse.evaluation.attack_processes import Source, Speed, attacked_records, drain
 from robustparse.evaluation.attack_summary import AttackSummary
@@ -38,6 +37,7 @@ from robustparse.evaluation.records import (
     records_by_id,
     share_files,
 )
+from robustparse.evaluation.shards import versions, write_pieces, write_shard
 from robustparse.files import as_written, locked, make_folder, write_text, written
 from robustparse.tasks.task import Task, Written
 from robustparse.types import Example
@@ -105,28 +105,38 @@ class AttackFolder:
             speed: what the sentences took that were pending.
 
         Raises:
-            InputError: the attack could change no sentence (`ChangeableSentences.check`), records
-                were lost, or a file cannot be written.
+            InputError: the attack could change no sentence (`ChangeableSentences.check`; not in a
+                shard), records were lost, or a file cannot be written.
         """
         ending = self.task.files.ending_for([*self._examples.values()])
         with (
             written(self.folder / EXAMPLES) as examples,
             written(self.folder / f"adversarial{ending}") as adversarial,
         ):
-            adversarial.writelines(self.task.files.write_all(self._sorted_into(examples)))
+            pieces = self.task.files.write_all(self._sorted_into(examples))
+            head = write_pieces(adversarial, pieces)
         for file in share_files(self.folder):
             file.unlink()
         remove_logs(self.folder)
-        self.totals.changeable.check(self.attack, [*self._examples.values()])
-        summary = {
-            **self.totals.figures(),
-            **{key: self.run[key] for key in ("attack", "victims", "seed")},
-            "warnings": [*self.totals.changeable.warnings(self.attack.budget)],
-            **speed.summary(len(self.pending)),
-            "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
-        }
+        if "shard" in self.run:
+            heads = {EXAMPLES: "", f"adversarial{ending}": head}
+            self._write_shard(speed, heads)
+        else:
+            self.totals.changeable.check(self.attack, [*self._examples.values()])
+        summary = self.totals.summary(
+            self.run, self.attack.budget, speed.summary(len(self.pending)), versions()
+        )
         write_text(self.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
-        return cast(Summary, summary)
+        return summary
+
+    def _write_shard(self, speed: Speed, heads: Mapping[str, str]) -> None:
+        """Write what `merge` needs; other shards may hold sentences that the attack can change."""
+        answers = {"task": self.task.name, "language": self.task.answers.language}
+        run = {key: value for key, value in self.run.items() if key != "shard"}
+        about = {**answers, "budget": self.attack.budget, "run": run}
+        totals = {"attack": self.totals.counts(), "speed": asdict(speed)}
+        sums = {**totals, "pending": len(self.pending)}
+        write_shard(self.folder, "attack", Shard.parse(self.run["shard"]), about, sums, heads)
 
     def _sorted_into(self, examples: TextIO) -> Iterator[Written]:
         """Write all records by id; yield each sentence with its adversarial words.

@@ -1,16 +1,17 @@
 """The scores of an attack from its records: one accumulator for every command that needs them."""
 
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self, cast
 
+from robustparse.evaluation.accumulator import Accumulator
 from robustparse.evaluation.attack_details import AttackDetails
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.changeable_sentences import ChangeableSentences
-from robustparse.evaluation.records import ExampleRecord
+from robustparse.evaluation.records import ExampleRecord, RunRecord, Summary
 from robustparse.tasks.task import Task
 
 
-class AttackSummary:
+class AttackSummary(Accumulator):
     """Everything in ``summary.json`` that follows from the records, whatever their order.
 
     Args:
@@ -52,3 +53,27 @@ class AttackSummary:
             **self.details.summary(),
             "reach": self.changeable.summary(),
         }
+
+    def summary(
+        self,
+        run: RunRecord,
+        budget: int | None,
+        speed: Mapping[str, Any],
+        versions: Mapping[str, str],
+    ) -> Summary:
+        """Return the content of ``summary.json``.
+
+        Args:
+            run: what the attack was run with.
+            budget: the budget of the attack (`Attack.budget`).
+            speed: the keys of `attack_processes.Speed.summary`.
+            versions: the versions of the libraries.
+        """
+        summary = {
+            **self.figures(),
+            **{key: run[key] for key in ("attack", "victims", "seed")},
+            "warnings": [*self.changeable.warnings(budget)],
+            **speed,
+            "versions": versions,
+        }
+        return cast(Summary, summary)

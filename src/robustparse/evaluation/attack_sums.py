@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, Self
 
+from robustparse.evaluation.accumulator import Accumulator
 from robustparse.evaluation.records import WHEN, ExampleRecord, When
 from robustparse.metrics import percent
 from robustparse.tasks.task import Task
 
 
-class AttackSums:
+class AttackSums(Accumulator):
     """Sums over records, in any order; sums of several parts can be added up.
 
     Skipped sentences count in the scores and edits, but not in success rates and queries.

@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import cast
+from typing import Any
 
-import torch
-
-from robustparse import __version__
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.certificates.exhaustion import Exhaustive
+from robustparse.data.shard import Shard
 from robustparse.errors import InputError
+from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.certificate_records import (
     CERTIFICATES,
     CertificateRecord,
@@ -38,6 +37,7 @@ from robustparse.evaluation.records import (
     records_by_id,
     stored_records,
 )
+from robustparse.evaluation.shards import versions, write_shard
 from robustparse.files import as_written, locked, make_folder, write_text, written
 from robustparse.types import Example
 
@@ -85,16 +85,29 @@ def certify_into(
         with written(folder / CERTIFICATES) as file:
             for record in records_by_id(folder / CERTIFICATES, positions, CertificateRecord):
                 file.write(encode_record(record).decode())
-        summary = {
-            **scores.figures(),
-            **run,
-            "victim_forwards": statistics.forwards if pending else None,
-            "seconds": round(seconds, 3) if pending else None,
-            "victim_seconds": round(statistics.victim_seconds, 3) if pending else None,
-            "versions": {"robustparse": __version__, "torch": str(torch.__version__)},
+        sums = {
+            "certified": scores.counts(),
+            "pending": len(pending),
+            "speed": {
+                "victim_forwards": statistics.forwards,
+                "seconds": round(seconds, 3),
+                "victim_seconds": round(statistics.victim_seconds, 3),
+            },
         }
+        if "shard" in run:
+            settings = {key: value for key, value in run.items() if key != "shard"}
+            answers = {"task": victim.task.name, "language": victim.task.answers.language}
+            about, heads = {**answers, "run": settings}, {CERTIFICATES: ""}
+            write_shard(folder, "certify", Shard.parse(run["shard"]), about, sums, heads)
+        summary = scores.summary(run, speed_summary(sums), versions())
         write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
-        return cast(CertifiedSummary, summary)
+        return summary
+
+
+def speed_summary(sums: Sums) -> dict[str, Any]:
+    """Return the keys of ``summary.json`` about speed; None if nothing was pending."""
+    speed: dict[str, Any] = sums["speed"]
+    return speed if sums["pending"] else dict.fromkeys(speed)
 
 
 def read_certified_summary(folder: Path) -> CertifiedSummary:

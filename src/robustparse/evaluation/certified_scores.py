@@ -2,10 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from robustparse.certificates.allowed_inputs import Edits
-from robustparse.evaluation.certificate_records import Bounds, CertificateRecord, Parts
+from robustparse.evaluation.accumulator import Accumulator
+from robustparse.evaluation.certificate_records import (
+    Bounds,
+    CertificateRecord,
+    CertificateRun,
+    CertifiedSummary,
+    Parts,
+)
 from robustparse.evaluation.records import Percentages
 from robustparse.metrics import percent
 from robustparse.tasks.task import Task
@@ -15,7 +22,7 @@ TREE = "tree"
 """The share of trees in which every counted head and label is right, or certified."""
 
 
-class CertifiedScores:
+class CertifiedScores(Accumulator):
     """Sums over certificates, in any order.
 
     Args:
@@ -31,9 +38,8 @@ class CertifiedScores:
         self.sentences = 0
         self._totals: Counter[str] = Counter()
         self._clean: Counter[str] = Counter()
-        self._bounds: dict[str, tuple[Counter[str], Counter[str]]] = {
-            each: (Counter(), Counter()) for each in self.edits
-        }
+        self._lower = {each: Counter[str]() for each in self.edits}
+        self._upper = {each: Counter[str]() for each in self.edits}
         self._undecided: Counter[str] = Counter()
         self._tried: Counter[str] = Counter()
 
@@ -51,10 +57,10 @@ class CertifiedScores:
         self._clean.update({name: record["clean"][name] for name in sums})
         further = {name: record["clean"][name] for name in sums[len(self.task.scores.names) :]}
         self._clean[TREE] += 0 < counted == record["clean"][sums[-1]]
-        for each, (lower, upper) in self._bounds.items():
+        for each in self.edits:
             certified = record["certified"][each]
             survived = record["survived"].get(each, certified)
-            for total, parts in ((lower, certified), (upper, survived)):
+            for total, parts in ((self._lower[each], certified), (self._upper[each], survived)):
                 total.update({**further, **self._right(parts)})
                 total[TREE] += 0 < counted == len(parts[self.task.scores.names[-1]])
             self._undecided[each] += each in record["undecided"]
@@ -68,12 +74,12 @@ class CertifiedScores:
         """Compute the certified scores by number of edits."""
         return {
             each: {
-                "lower": self._scores(lower),
-                "upper": self._scores(upper),
+                "lower": self._scores(self._lower[each]),
+                "upper": self._scores(self._upper[each]),
                 "undecided": self._undecided[each],
                 "inputs": self._tried[each],
             }
-            for each, (lower, upper) in self._bounds.items()
+            for each in self.edits
         }
 
     def figures(self) -> dict[str, Any]:
@@ -87,6 +93,18 @@ class CertifiedScores:
             "certified": self.certified(),
             "inputs": self._totals["inputs"],
         }
+
+    def summary(
+        self, run: CertificateRun, speed: Mapping[str, Any], versions: Mapping[str, str]
+    ) -> CertifiedSummary:
+        """Return the content of ``summary.json``.
+
+        Args:
+            run: what the run is distinguished by.
+            speed: forward passes and times.
+            versions: the versions of the libraries.
+        """
+        return cast(CertifiedSummary, {**self.figures(), **run, **speed, "versions": versions})
 
     def _right(self, parts: Parts) -> dict[str, int]:
         """Count the parts for each score; the keys are the names of the sums."""

@@ -9,6 +9,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.component import Component
 from robustparse.attacks.engine.candidate_counts import ALL, JUDGED
 from robustparse.errors import InputError
+from robustparse.evaluation.accumulator import Accumulator
 from robustparse.evaluation.records import ExampleRecord
 from robustparse.tagsets import Tagset
 from robustparse.types import Example
@@ -18,7 +19,7 @@ _SHOWN = 12  # tags in a message, the most frequent first
 
 
 @dataclass
-class ChangeableSentences:
+class ChangeableSentences(Accumulator):
     """Counts of sentences that the attack could change.
 
     Skipped sentences, and those in which the goal finds nothing to attack, are left out.
@@ -37,7 +38,7 @@ class ChangeableSentences:
     attackable: int = 0
     changeable: int = 0
     stages: Counter[str] = field(default_factory=Counter)
-    unchanged: Counter[int] = field(default_factory=Counter)
+    unchanged: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, records: Iterable[ExampleRecord]) -> Self:
@@ -57,7 +58,7 @@ class ChangeableSentences:
         if _changeable(counts):
             self.changeable += 1
         else:
-            self.unchanged[record["queries"]["charged"]] += 1
+            self.unchanged[str(record["queries"]["charged"])] += 1
         for stage, count in counts.items():
             self.stages[stage] += count
 
@@ -69,7 +70,7 @@ class ChangeableSentences:
         """Count the sentences that used up a budget of queries before any candidate was tried."""
         if budget is None:
             return 0
-        return sum(count for charged, count in self.unchanged.items() if charged >= budget)
+        return sum(count for charged, count in self.unchanged.items() if int(charged) >= budget)
 
     def check(self, attack: Attack, examples: Sequence[Example]) -> None:
         """Reject an attack that could change no sentence.

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ _LINES = (EXAMPLES, CERTIFICATES)  # the files that runs write line by line, one
 def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, begun: bool) -> None:
     """Write ``run.json``, or check that the lines in the folder belong to this run.
 
-    A run may continue one with a lower limit, whose sentences are its first ones.
+    A run may continue one with a lower limit, whose sentences are its first ones; a shard may not,
+    since the limit changes which sentences are its own.
 
     Args:
         folder: the output folder.
@@ -41,18 +42,28 @@ def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, beg
     if not path.exists():
         problem = f"holds {lines} but no {RUN}, which describes the run"
         raise InputError(problem, path=folder, remedy=_OTHER)
-    stored, ours = (_flat(each) for each in (read_record(path, kind, _OTHER), run))
-    extends = _limit(stored) < _limit(ours)
-    for key in sorted({*stored, *ours} - ({"limit"} if extends else set())):
-        if stored.get(key) != ours.get(key):
-            how = f"{key}: {stored.get(key)!r} there, {ours.get(key)!r} here"
-            if key.startswith("sha256."):
-                name = re.sub("^sha256.((recipe|victim).)?", "", key)
-                how = f"the content of {name} has changed"
-            raise InputError(f"holds another run ({how})", path=folder, remedy=_OTHER)
+    stored = read_record(path, kind, _OTHER)
+    extends = "shard" not in run and _limit(stored) < _limit(run)
+    if extends:
+        stored["limit"] = run.get("limit")
+    for how in differences(stored, run):
+        raise InputError(f"holds another run ({how})", path=folder, remedy=_OTHER)
     if extends:
         (folder / SUMMARY).unlink(missing_ok=True)  # before run.json: it covers fewer sentences
         write_text(path, text)
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how the settings of two runs differ, sorted by their keys."""
+    stored, ours = _flat(first), _flat(second)
+    for key in sorted({*stored, *ours}):
+        if stored.get(key) == ours.get(key):
+            continue
+        if key.startswith("sha256."):
+            name = re.sub("^sha256.((recipe|victim).)?", "", key)
+            yield f"the content of {name} has changed"
+        else:
+            yield f"{key}: {stored.get(key)!r} there, {ours.get(key)!r} here"
 
 
 def _limit(run: Mapping[str, Any]) -> float:

@@ -189,6 +189,7 @@ class VictimRun(TypedDict, total=False):
     fraction: float | None
     fraction_of: str | None
     columns: list[str] | None
+    shard: str
     sha256: dict[str, Any]
 
 

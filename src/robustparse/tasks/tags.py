@@ -104,6 +104,7 @@ class TagFiles(Files):
             return
         every = (each for some in ((first,), written) for each in some)
         if not _is_row(first[0]):
+            yield ""
             yield from (self.write(*each) for each in every)
             return
         yield from table_text(

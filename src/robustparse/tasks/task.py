@@ -94,8 +94,13 @@ class Files(ABC):
         """
 
     def write_all(self, examples: Iterable[Written]) -> Iterator[str]:
-        """Yield the pieces of a file of examples, each changed as by `write`."""
-        return (self.write(*written) for written in examples)
+        """Yield the pieces of a file of examples, each changed as by `write`.
+
+        The first piece is the head of the file, which does not depend on the examples; it is empty
+        unless the file is a table.
+        """
+        yield ""
+        yield from (self.write(*written) for written in examples)
 
     def as_copy(self, example: Example) -> Example:
         """Return an example that can stand in a file next to its original; by default unchanged."""

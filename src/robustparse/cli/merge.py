@@ -1,0 +1,13 @@
+"""``robustparse merge``: join what the shards of a run wrote into what one process writes."""
+
+from robustparse.api.merge import merge as merged
+
+
+def merge(out: str, shards: list[str]) -> None:
+    """Join the folders or files of all shards of a run into what one process writes.
+
+    Args:
+        out: the folder or file to write.
+        shards: the folders or files that a command wrote with --shard, in any order.
+    """
+    merged(out, shards)

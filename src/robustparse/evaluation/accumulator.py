@@ -1,0 +1,63 @@
+"""Sums that add up: over records, over shards, in any order."""
+
+from collections.abc import Iterable, MutableMapping
+from typing import Any
+
+Sums = dict[str, Any]
+"""Numbers by name, nested: what JSON can hold."""
+
+
+class Accumulator:
+    """Sums over records; its attributes are numbers, counters by string, or accumulators.
+
+    Attributes of other types are settings, such as the task. The sums of several parts can be
+    written as JSON and added up, so that the scores of all parts follow without their records.
+    """
+
+    def counts(self) -> Sums:
+        """Return all sums as numbers, by the names of the attributes."""
+        return _plain(vars(self))
+
+    def add_counts(self, counts: Sums) -> None:
+        """Add what `counts` returned for other records."""
+        add_up(vars(self), counts)
+
+
+def add_up(target: MutableMapping[str, Any], sums: Sums) -> None:
+    """Add sums to others in place; a name that only one of them has is kept.
+
+    Raises:
+        TypeError: a number stands where the others have names.
+    """
+    for name, value in sums.items():
+        if not isinstance(value, dict):
+            target[name] = target.get(name, 0) + value
+            continue
+        try:
+            inner = target[name]
+        except KeyError:
+            inner = target[name] = {}
+        if isinstance(inner, Accumulator):
+            inner.add_counts(value)
+        else:
+            add_up(inner, value)
+
+
+def added(several: Iterable[Sums]) -> Sums:
+    """Return the sum of sums."""
+    total: Sums = {}
+    for sums in several:
+        add_up(total, sums)
+    return total
+
+
+def _plain(values: MutableMapping[str, Any]) -> Sums:
+    plain: Sums = {}
+    for name, value in values.items():
+        if isinstance(value, Accumulator):
+            plain[name] = value.counts()
+        elif isinstance(value, dict):
+            plain[name] = _plain(value)
+        elif isinstance(value, int):
+            plain[name] = value
+    return plain
