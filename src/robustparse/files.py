@@ -17,12 +17,15 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from filelock import FileLock, Timeout
 
 from robustparse.errors import InputError, reason
 from robustparse.pretrained.hub import HUB, WEIGHTS, fetched
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 T = TypeVar("T")
 
@@ -458,6 +461,16 @@ def written(path: Path) -> Iterator[TextIO]:
     """
     with _replaced(path) as temporary, temporary.open("x", encoding="utf-8") as file:
         yield file
+
+
+def write_pieces(file: "SupportsWrite[str]", pieces: Iterable[str]) -> str:
+    """Write pieces of text; return the first one, the head of a file of examples."""
+    several = iter(pieces)
+    head = next(several, "")
+    file.write(head)
+    for piece in several:
+        file.write(piece)
+    return head
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
 from robustparse.errors import InputError
+from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.attack_log import attack_card
 from robustparse.evaluation.dataset_folder import Card, write_dataset
 from robustparse.evaluation.perturbed import Copy, idle, perturbed
@@ -32,7 +33,8 @@ from robustparse.evaluation.records import (
     read_records,
     read_run,
 )
-from robustparse.files import check_no_input, write_text, written
+from robustparse.evaluation.shards import remove_record, write_shard
+from robustparse.files import check_no_input, write_pieces, write_text, written
 from robustparse.metrics import percent
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.tasks.registry import named, pairs_of
@@ -83,6 +85,7 @@ def write_perturbed_copies(
     """
     check_output(out, file.name, task)
     check_pairs(keep, license)
+    _check_shard(file, keep)
     examples = new = file.read(task)
     wanted, copies = len(examples), list[Copy]()
     while new:
@@ -100,17 +103,20 @@ def write_perturbed_copies(
         "operations": [operation.name for operation in operations],
         "seed": file.seed,
         **({} if similarity is None else _described(similarity)),
+    }
+    counts = {
         "n_examples": len(examples),
         "n_without_copy": len(examples) - len(copies),
         "n_dissimilar": dissimilar,
     }
     _warn(task.files.not_written(examples, file.name))
-    card = None if license is None else _card(file, made, license)
+    card = None if license is None else _card(file, {**made, **counts}, license)
     _write(
         out,
         file,
         keep,
         made,
+        counts,
         card,
         (
             (by_id.get(example.id, example), example.sentence.words, example.id in by_id)
@@ -118,8 +124,8 @@ def write_perturbed_copies(
             if example.id in by_id or keep == "all"
         ),
     )
-    counts = Counter(copy.operation for copy in copies)
-    _warn(idle({each.name: counts[each.name] for each in operations}, len(examples)))
+    changed = Counter(copy.operation for copy in copies)
+    _warn(idle({each.name: changed[each.name] for each in operations}, len(examples)))
     without = f"{len(examples) - len(copies)} of {len(examples)} examples"
     text = f"{without} have no changed copy that keeps the gold answer"
     if similarity is not None:
@@ -167,7 +173,7 @@ def write_adversarial_copies(
         card = None
         if license is not None:
             card = attack_card(summary, read_run(run.folder), _ABOUT, license)
-        _write(out, file, keep, summary, card, copies)
+        _write(out, file, keep, summary, {}, card, copies)
     return summary
 
 
@@ -187,6 +193,34 @@ def check_output(out: Path, data: str, task: Task) -> None:
         )
     if data != SAMPLE:
         check_no_input(out, [data], key="--out")
+
+
+def check_copies(out: Path, copies: int) -> None:
+    """Check that there are copies.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not copies:
+        raise InputError(
+            "nothing was changed, so there is no copy to write",
+            path=out,
+            remedy="choose other operations or another attack, or --keep all",
+        )
+
+
+def _check_shard(file: DataFile, keep: Keep) -> None:
+    """Check that a shard can draw its sentences without the others.
+
+    Raises:
+        InputError: sentences that cannot be changed would be replaced by sentences of any shard.
+    """
+    if file.shard is not None and keep == "changed" and file.fraction < 1 and file.limit is None:
+        raise InputError(
+            "sentences without a copy are replaced by any others of the data",
+            key="--shard",
+            remedy="leave out --fraction, or set --keep all or --keep pairs",
+        )
 
 
 def check_pairs(keep: Keep, license: str | None) -> None:
@@ -248,12 +282,20 @@ def _write(
     file: DataFile,
     keep: Keep,
     made: Mapping[str, Any],
+    about: Mapping[str, int],
     card: Card | None,
     copies: Copies,
 ) -> None:
     """Write the copies, and a summary into a file next to them, see `summary_beside`.
 
-    With a card, the pairs are also written as a dataset, see `dataset_beside`.
+    Args:
+        out: the file of the copies.
+        file: the file of the sentences.
+        keep: which copies to write.
+        made: how the copies were made, or the summary of the attack that made them.
+        about: counts of sentences with and without copies.
+        card: the card of a dataset of the pairs, see `dataset_beside`; None to write none.
+        copies: the copies.
     """
     task, rows = named(made["task"]), list[dict[str, Any]]()
     counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
@@ -267,23 +309,25 @@ def _write(
             if card is not None:
                 rows.append(_row(copy, original))
             yield copy, original
-        if not counts["n_copies"]:
-            raise InputError(
-                "nothing was changed, so there is no copy to write",
-                path=out,
-                remedy="choose other operations or another attack, or --keep all",
-            )
+        if file.shard is None:
+            check_copies(out, counts["n_copies"])
 
     with written(out) as file_of_copies:
+        remove_record(out)
         if keep == "pairs":
-            file_of_copies.writelines(pairs_of(task).pairs(counted()))
+            pieces = pairs_of(task).pairs(counted())
         else:
-            new = ((copy, None, None) for copy, _ in counted())
-            file_of_copies.writelines(task.files.write_all(new))
+            pieces = task.files.write_all((copy, None, None) for copy, _ in counted())
+        head = write_pieces(file_of_copies, pieces)
     drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
-    report = {**made, **drawn, **counts}
-    write_text(summary_beside(out), json.dumps(report, indent=2) + "\n")
-    terminal().print(f"{report['n_copies']} copies in {out}", soft_wrap=True)
+    sums = {"examples": about, "copies": counts}
+    write_text(summary_beside(out), json.dumps(report(made, drawn, sums), indent=2) + "\n")
+    if file.shard is not None:
+        of_attack = "attack" in made
+        run = {"attack": of_attack, "made": {} if of_attack else made, "drawn": drawn}
+        run |= {"limit": file.limit, "sha256": {"data": file.digest()}}
+        write_shard(out, "augment", file.shard, run, sums, {"": head})
+    terminal().print(f"{counts['n_copies']} copies in {out}", soft_wrap=True)
     if card is not None:
         for path in write_dataset(dataset_beside(out), rows, card):
             terminal().print(str(path), soft_wrap=True)
@@ -299,6 +343,22 @@ def _row(copy: Example, original: Sequence[str]) -> dict[str, Any]:
         "perturbed": " ".join(filter(None, copy.sentence.words)),
         "answer": str(copy.gold),
     }
+
+
+def report(made: Mapping[str, Any], drawn: Mapping[str, Any], sums: Sums) -> dict[str, Any]:
+    """Return the content of the summary.
+
+    Args:
+        made: how the copies were made, or the summary of the attack that made them.
+        drawn: the data, what was drawn of them, and which copies are kept.
+        sums: counts of ``examples`` and ``copies``.
+    """
+    return {**made, **sums["examples"], **drawn, **sums["copies"]}
+
+
+def attack_folder(out: Path) -> Path:
+    """Return the folder of the attack that makes a file of copies."""
+    return out.with_suffix(".attack")
 
 
 def summary_beside(out: Path) -> Path:

@@ -6,6 +6,7 @@ from robustparse.api.attack_run import AttackRun
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.cli.options import AttackOptions, ShardedDataOptions, TypedOptions, VictimOptions
+from robustparse.errors import InputError
 from robustparse.evaluation.attack_log import Format, write_log
 from robustparse.evaluation.records import Summary
 from robustparse.options.recipe import Recipe
@@ -38,6 +39,7 @@ def attack(
         license: the licence of the sentences, for the card of the dataset, such as cc-by-4.0.
     """
     typed.check_absent()
+    check_format(data.shard, format)
     seed = attack.seed if run.seed is None else run.seed
     attack_run = AttackRun(
         folder=Path(out),
@@ -53,6 +55,17 @@ def attack(
     if format is not None and summary is not None:
         for path in write_log(Path(out), [format] if isinstance(format, str) else format, license):
             terminal().print(str(path), soft_wrap=True)
+
+
+def check_format(shard: str | None, format: object) -> None:
+    """Check that a shard writes no other formats.
+
+    Raises:
+        InputError: ``--format`` is given with ``--shard``.
+    """
+    if shard is not None and format is not None:
+        remedy = "merge the shards, then run this command without --shard into what is merged"
+        raise InputError("applies to all sentences", key="--format", remedy=remedy)
 
 
 def print_summary(name: str, summary: Summary | None) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.augment import (
     Keep,
+    attack_folder,
     check_output,
     write_adversarial_copies,
     write_perturbed_copies,
@@ -14,7 +15,7 @@ from robustparse.api.augment import (
 from robustparse.api.inputs import Paths, system_name
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
-from robustparse.cli.attack import print_summary
+from robustparse.cli.attack import check_format, print_summary
 from robustparse.cli.options import AttackOptions, DecodingOptions, ShardedDataOptions
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
@@ -77,6 +78,7 @@ def augment(
         license: the licence of the sentences, for the card of the dataset, such as cc-by-4.0.
     """
     of_dataset = None if format is None else license
+    check_format(data.shard, format)
     share, unit = _drawn(fraction, tokens)
     if operations is not None and attack is None and checkpoint is None:
         _refuse({"--tagger": run.tagger}, "applies to attacks only", "leave it out")
@@ -90,7 +92,7 @@ def augment(
         seed = attack.seed if run.seed is None else run.seed
         file = data.file(seed, share, unit, "train", run.tagger)
         attack_run = AttackRun(
-            folder=Path(out).with_suffix(".attack"),
+            folder=attack_folder(Path(out)),
             recipe=Recipe.of(attack),
             victim=decoding.checkpoints(checkpoint),
             data=file,

@@ -1,37 +1,49 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from robustparse import __version__
 from robustparse.api.inputs import system_name
 from robustparse.api.sources import Checkpoints
 from robustparse.api.tables import pairs_table, score_table, service_note, terminal
 from robustparse.attacks.victim import CountingVictim
 from robustparse.cli.options import ShardedDataOptions, VictimOptions
+from robustparse.data.columns import columns_of
 from robustparse.errors import InputError
+from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import (
     predictions,
-    scores_by_class,
-    scores_of,
+    scored,
+    sums_by_class,
+    sums_of,
     write_answers,
 )
+from robustparse.evaluation.evaluated import evaluated, write_scores
 from robustparse.evaluation.pairs import (
     checked_pairs,
     pair_outcomes,
     pairs_report,
     rows_of_pairs,
 )
-from robustparse.evaluation.perturbed import idle, perturbed_answers, perturbed_scores, rows_of
+from robustparse.evaluation.perturbed import (
+    idle,
+    perturbed_answers,
+    perturbed_scores,
+    perturbed_sums,
+    rows_of,
+)
 from robustparse.evaluation.records import SCORES
-from robustparse.evaluation.rows import PERTURBED, write_answers_of_rows, write_perturbed_rows
-from robustparse.files import make_folder, write_text
+from robustparse.evaluation.rows import (
+    ANSWERS,
+    PERTURBED,
+    write_answers_of_rows,
+    write_perturbed_rows,
+)
+from robustparse.evaluation.shards import remove_record, write_shard
+from robustparse.files import make_folder
 from robustparse.metrics import PunctuationPolicy
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.types import Example
@@ -66,39 +78,78 @@ def evaluate(
     """
     source, name = victim.source(), data.data
     opened, names = source.open(victim.device), source.names
-    examples = data.file(seed).examples(opened, punctuation)
+    file = data.file(seed)
+    if file.shard is not None:
+        _check_shard(out, perturbed_files)
+    examples = file.examples(opened, punctuation)
     _warn(opened.warnings(examples, name, punctuation))
     folder = None if out is None else make_folder(Path(out))
+    if folder is not None:
+        remove_record(folder)
     pairs = None if perturbed_files is None else checked_pairs(opened, perturbed_files, examples)
     answers, task = list(predictions(opened, examples)), opened.task
-    scores = scores_of(task, answers, examples, punctuation)
     noisy_answers = [*perturbed_answers(opened, examples, answers, perturbed or [], seed)]
-    noisy = perturbed_scores(task, examples, noisy_answers, punctuation)
     for each in noisy_answers:
         _warn(idle({each.operation: len(each.copies)}, len(examples)))
     blind = {} if hypothesis_only is None else _blind(hypothesis_only, victim.device, examples)
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
     reworded = pairs_report(outcomes) if outcomes else {}
     service = opened.counts() if isinstance(opened, CountingVictim) else {}
+    sums: Sums = {
+        "sentences": len(examples),
+        "words": sum(len(example.sentence) for example in examples),
+        "clean": sums_of(task, answers, examples, punctuation),
+        "classes": sums_by_class(task, answers, examples, punctuation),
+        "perturbed": perturbed_sums(task, examples, noisy_answers, punctuation),
+        "blind": blind,
+        "service": service,
+    }
+    about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
+    run: dict[str, Any] = {"about": about, "settings": source.settings, "seed": seed}
+    run |= {"hypothesis_only": hypothesis_only}
+    scores = evaluated(task, run, sums, reworded)
     if folder is not None:
         _warn(task.files.not_written(examples, name))
-        predicted = folder / f"predictions{task.files.ending_for(examples)}"
-        write_answers(predicted, task, examples, answers)
+        predicted = f"predictions{task.files.ending_for(examples)}"
+        heads = {predicted: write_answers(folder / predicted, task, examples, answers), ANSWERS: ""}
         write_answers_of_rows(folder, task, examples, answers, punctuation)
         (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
-        if noisy or outcomes:
+        if noisy_answers or outcomes:
             rows = chain(rows_of(opened, examples, answers, noisy_answers), rows_of_pairs(outcomes))
             write_perturbed_rows(folder, task, rows, punctuation)
-        about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
-        more = source.settings | ({"seed": seed, "perturbed": noisy} if noisy else {})
-        classes = scores_by_class(task, answers, examples, punctuation)
-        more |= {"by_class": classes} if classes else {}
-        more |= {"service": service} if service else {}
-        more |= {"hypothesis_only": {"checkpoint": hypothesis_only, **blind}} if blind else {}
-        write_scores(folder / SCORES, {**about, **_counts(examples), **scores, **more, **reworded})
-    _print({system_name(names): scores, "hypothesis only": blind, **noisy}, reworded)
+            heads[PERTURBED] = ""
+        write_scores(folder / SCORES, scores)
+        if file.shard is not None:
+            of_data = {"limit": data.limit, "columns": columns_of(examples)}
+            digests = {**source.digests(), "data": file.digest()}
+            whole = {**run, **of_data, "sha256": digests}
+            whole |= {"task": task.name, "language": task.answers.language}
+            blocks = {PERTURBED: len(examples)} if noisy_answers else {}
+            write_shard(folder, "evaluate", file.shard, whole, sums, heads, blocks)
+    names_of = (*task.scores.names, *task.scores.further)
+    _print(
+        {
+            system_name(names): {name: scores[name] for name in names_of},
+            "hypothesis only": scored(task, blind) if blind else {},
+            **perturbed_scores(task, sums["perturbed"]),
+        },
+        reworded,
+    )
     if service:
         print(f"robustparse: {system_name(names)}: {service_note(service)}", file=sys.stderr)
+
+
+def _check_shard(out: str | None, perturbed_files: str | None) -> None:
+    """Reject options that do not fit a shard.
+
+    Raises:
+        InputError: there is no folder, or there are files of perturbed texts.
+    """
+    if out is None:
+        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
+    if perturbed_files is not None:
+        found, remedy = "is scored as a whole", "leave it out, or score without --shard"
+        raise InputError(found, key="--perturbed_files", remedy=remedy)
 
 
 def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:
@@ -113,24 +164,12 @@ def _warn(warnings: Iterable[str]) -> None:
         print(f"robustparse: {warning}", file=sys.stderr)
 
 
-def write_scores(path: Path, report: dict[str, Any]) -> None:
-    """Write scores and the versions of the libraries."""
-    versions = {"robustparse": __version__, "torch": str(torch.__version__)}
-    write_text(path, json.dumps({**report, "versions": versions}, indent=2) + "\n")
-
-
-def _counts(examples: Sequence[Example]) -> dict[str, int]:
-    """Return how many sentences and words were scored."""
-    words = sum(len(example.sentence) for example in examples)
-    return {"n_sentences": len(examples), "n_words": words}
-
-
-def _blind(checkpoint: str, device: str, examples: Sequence[Example]) -> dict[str, float | None]:
-    """Return the scores of a classifier that reads only the hypotheses of pairs."""
+def _blind(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:
+    """Add up what is right in the answers of a classifier that reads only the hypotheses."""
     victim, key = Checkpoints([checkpoint]).open(device), "--hypothesis_only"
     if victim.model.reads_pairs:
         found = f"{type(victim.model).__name__} reads both texts"
         raise InputError(found, key=key, expected="a checkpoint of a classifier of single texts")
     if not all(example.sentence.context for example in examples):
         raise InputError("the data are not pairs", key=key, remedy="leave it out")
-    return scores_of(victim.task, predictions(victim, examples), examples, "none")
+    return sums_of(victim.task, predictions(victim, examples), examples, "none")

@@ -1,5 +1,7 @@
 """``robustparse merge``: join what the shards of a run wrote into what one process writes."""
 
+from pathlib import Path
+
 from robustparse.api.merge import merge as merged
 
 
@@ -10,4 +12,4 @@ def merge(out: str, shards: list[str]) -> None:
         out: the folder or file to write.
         shards: the folders or files that a command wrote with --shard, in any order.
     """
-    merged(out, shards)
+    merged(Path(out), [Path(shard) for shard in shards])

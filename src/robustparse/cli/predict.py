@@ -5,23 +5,27 @@ table is read as a whole. How the input is divided does not change any answer.
 """
 
 import sys
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from robustparse.api.inputs import digest
 from robustparse.api.sources import Checkpoints, known_to
 from robustparse.api.tables import terminal
 from robustparse.cli.options import TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.plain_texts import examples_of
+from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset, is_parquet
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
+from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import (
     PACKED,
     check_no_input,
@@ -29,6 +33,7 @@ from robustparse.files import (
     plain_name,
     read_bytes,
     read_text,
+    write_pieces,
     writing,
     written,
 )
@@ -47,6 +52,7 @@ def predict(
     data: str = STANDARD,
     out: str = STANDARD,
     format: str | None = None,
+    shard: str | None = None,
 ) -> None:
     """Write the answers of a checkpoint, or a --victim, on sentences.
 
@@ -61,7 +67,10 @@ def predict(
         format: the format of the data as a file ending, such as ``conllu``; ``txt`` is raw text. By
             default the ending of the file's name, and ``txt`` for names without an ending and for
             standard input.
+        shard: I/N, to answer only the shard I of N equal ranges of the sentences, from 1;
+            `robustparse merge` joins the files that the shards write.
     """
+    own = None if shard is None else _shard(shard, data, out)
     max_length, columns = reading.max_length, reading.columns
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
@@ -89,14 +98,17 @@ def predict(
 
     with standard_output() if out == STANDARD else written(Path(out)) as file:
         multiline = opened.task.files.multiline and ending not in ("json", "parquet")
-        if is_dataset(data) or (ending != RAW and not multiline):
-            pieces = _rows(data, name, ending, opened, max_length, columns)
-        else:
-            if columns is not None and ending == RAW:
-                found = "raw text has no columns"
-                raise InputError(found, path=name, key="--columns", remedy="leave them out")
-            pieces = _texts(data, name, ending, opened, max_length, columns)
-        file.writelines(opened.task.files.write_all(answered(pieces, file)))
+        of_rows = is_dataset(data) or (ending != RAW and not multiline)
+        read = _rows if of_rows else _texts
+        pieces = read(data, name, ending, opened, max_length, columns, own)
+        if out != STANDARD:
+            remove_record(Path(out))
+        head = write_pieces(file, opened.task.files.write_all(answered(pieces, file)))
+    if own is not None:
+        digests = {**source.digests(), "data": digest(data)}
+        run = {"models": source.names, **source.settings, "data": data, "format": ending}
+        run |= {"columns": columns, "sha256": digests}
+        write_shard(Path(out), "predict", own, run, {"texts": count}, {"": head})
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 
@@ -109,6 +121,20 @@ def _check_output(out: str, inputs: Iterable[str]) -> None:
     """
     if out != STANDARD:
         check_no_input(Path(out), (each for each in inputs if each != STANDARD), key="--out")
+
+
+def _shard(shard: str, data: str, out: str) -> Shard:
+    """Return the shard of the option.
+
+    Raises:
+        InputError: there is no such shard, or it is not read from a file and written to a file.
+    """
+    own = Shard.parse(shard)
+    for key, value in (("--data", data), ("--out", out)):
+        if value == STANDARD:
+            found, remedy = "a shard needs a file", "name one"
+            raise InputError(found, key=key, remedy=remedy)
+    return own
 
 
 def _check_formats(
@@ -142,8 +168,9 @@ def _rows(
     victim: AnsweringVictim,
     max_length: int,
     columns: list[str] | None,
+    own: Shard | None,
 ) -> Iterator[list[Example]]:
-    """Yield the examples of a table, which is read as a whole, in pieces."""
+    """Yield the examples of a table, which is read as a whole, in pieces; or those of a shard."""
     task = victim.task
     with TemporaryDirectory() as folder, _named(name, 0):
         path = Path(data)
@@ -152,6 +179,7 @@ def _rows(
                 path = _copy(Path(folder), ending, b"".join(_lines(source, name)))
         known = known_to(victim)
         examples = task.files.read(path, max_length, False, "--max_length", columns, known)
+        examples = examples if own is None else [*own.part(examples)]
         task.files.check(examples, name, victim.check)
     for first in range(0, len(examples), ROWS):
         yield examples[first : first + ROWS]
@@ -164,14 +192,25 @@ def _texts(
     victim: AnsweringVictim,
     max_length: int,
     columns: list[str] | None,
+    own: Shard | None,
 ) -> Iterator[list[Example]]:
-    """Yield the examples of each piece of raw text or of a treebank."""
+    """Yield the examples of each piece of raw text or of a treebank, or of a shard of it.
+
+    Sentences of other shards are counted and skipped, not read.
+    """
+    if columns is not None and ending == RAW:
+        found = "raw text has no columns"
+        raise InputError(found, path=name, key="--columns", remedy="leave them out")
     task, known = victim.task, known_to(victim)
     with TemporaryDirectory() as folder, _opened(data) as source:
-        pieces = _pieces(_lines(source, name), ending != RAW and task.files.multiline)
-        for first, content in pieces:
+        lines, skipped, multiline = _lines(source, name), 0, ending != RAW and task.files.multiline
+        if own is not None:
+            with _opened(data) as counted:
+                skipped, end = _own_lines(own, _lines(counted, name), multiline)
+            lines = islice(lines, skipped, end)
+        for first, content in _pieces(lines, multiline):
             piece = _copy(Path(folder), ending, content)
-            with _named(name, first):
+            with _named(name, skipped + first):
                 if ending == RAW:
                     examples = _raw(piece, max_length, victim.pairs)
                     victim.check(examples)
@@ -250,6 +289,25 @@ def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
         yield from source
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=name, key="--data") from None
+
+
+def _own_lines(own: Shard, lines: Iterable[bytes], multiline: bool) -> tuple[int, int]:
+    """Return the first line of a shard, from 0, and the line after its last one.
+
+    Args:
+        own: the shard.
+        lines: all lines.
+        multiline: see `_pieces`.
+    """
+    starts, inside, count = array("q"), False, 0
+    for line in lines:
+        blank = not line.strip()
+        if not blank and not (multiline and inside):
+            starts.append(count)
+        inside, count = not blank, count + 1
+    starts.append(count)
+    examples = own.part(range(len(starts) - 1))
+    return starts[examples[0]], starts[examples[-1] + 1]
 
 
 def _pieces(source: Iterable[bytes], multiline: bool) -> Iterator[tuple[int, bytes]]:

@@ -16,11 +16,11 @@ from rich.table import Table
 from robustparse.api.augment import TRIES
 from robustparse.api.tables import terminal
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.cli.evaluate import write_scores
 from robustparse.cli.quickstart_sample import Subject
 from robustparse.data.datamodule import SAMPLE, Augmentation
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.clean import predictions, scores_of
+from robustparse.evaluation.evaluated import write_scores
 from robustparse.evaluation.pairs import checked_pairs, pair_outcomes, pairs_report
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.evaluation.records import SCORES

@@ -37,8 +37,8 @@ from robustparse.evaluation.records import (
     records_by_id,
     share_files,
 )
-from robustparse.evaluation.shards import versions, write_pieces, write_shard
-from robustparse.files import as_written, locked, make_folder, write_text, written
+from robustparse.evaluation.shards import versions, write_shard
+from robustparse.files import as_written, locked, make_folder, write_pieces, write_text, written
 from robustparse.tasks.task import Task, Written
 from robustparse.types import Example
 

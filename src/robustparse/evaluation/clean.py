@@ -1,6 +1,5 @@
 """Clean scores of a victim on examples."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -11,7 +10,8 @@ from robustparse.attacks.victim import Victim
 from robustparse.data.batch import EncodedCorpus
 from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
-from robustparse.files import written
+from robustparse.evaluation.accumulator import Sums, added
+from robustparse.files import write_pieces, written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Task
@@ -64,7 +64,17 @@ def scores_of(
     examples: Sequence[Example],
     punctuation: PunctuationPolicy,
 ) -> dict[str, float | None]:
-    """Compute all scores of predictions.
+    """Compute all scores of predictions (`scored`); arguments as in `sums_of`."""
+    return scored(task, sums_of(task, predictions, examples, punctuation))
+
+
+def sums_of(
+    task: Task,
+    predictions: Iterable[Prediction],
+    examples: Sequence[Example],
+    punctuation: PunctuationPolicy,
+) -> Sums:
+    """Add up what is right in predictions.
 
     Args:
         task: the task of the victim.
@@ -73,28 +83,32 @@ def scores_of(
         punctuation: which punctuation is left out; ``unicode`` depends on these sentences' words.
 
     Returns:
-        `Scores.names` and `Scores.further` in percent; None if nothing was counted.
+        The sums of `Scores.correct`, from which `scored` computes the scores.
 
     Raises:
         InputError: see `Scores.counted`; raised before the first prediction.
     """
     by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
-    sums: Counter[str] = Counter()
-    for prediction in predictions:
-        sums.update(task.scores.correct(prediction.answer, *by_id[prediction.id]))
+    return added(
+        task.scores.correct(prediction.answer, *by_id[prediction.id]) for prediction in predictions
+    )
+
+
+def scored(task: Task, sums: Sums) -> dict[str, float | None]:
+    """Compute `Scores.names` and `Scores.further` in percent; None if nothing was counted."""
     scores = task.scores.score(sums)
     return {name: scores.get(name) for name in (*task.scores.names, *task.scores.further)}
 
 
-def scores_by_class(
+def sums_by_class(
     task: Task,
     predictions: Iterable[Prediction],
     examples: Sequence[Example],
     punctuation: PunctuationPolicy,
-) -> dict[str, dict[str, float | None]]:
-    """Compute `Scores.by_class` of predictions; arguments as in `scores_of`."""
+) -> Sums:
+    """Add up `Scores.correct_by_class` of predictions; arguments as in `sums_of`."""
     by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
-    return task.scores.by_class((each.answer, *by_id[each.id]) for each in predictions)
+    return added(task.scores.correct_by_class(each.answer, *by_id[each.id]) for each in predictions)
 
 
 def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
@@ -114,11 +128,12 @@ def one_model(victim: AnsweringVictim) -> ModelVictim | None:
 
 def write_answers(
     path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
-) -> None:
-    """Write examples with their predicted answers in the format of a file."""
+) -> str:
+    """Write examples with their predicted answers in the format of a file; return its head."""
     answers = {each.id: each.answer for each in predictions}
     with written(path) as file:
-        file.writelines(task.files.write_all((each, None, answers[each.id]) for each in examples))
+        pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
+        return write_pieces(file, pieces)
 
 
 def predictions(

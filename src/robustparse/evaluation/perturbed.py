@@ -5,7 +5,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from robustparse.errors import InputError
-from robustparse.evaluation.clean import AnsweringVictim, gold_losses, predictions, scores_of
+from robustparse.evaluation.accumulator import Sums
+from robustparse.evaluation.clean import (
+    AnsweringVictim,
+    gold_losses,
+    predictions,
+    scored,
+    sums_of,
+)
 from robustparse.evaluation.rows import PerturbedAnswers
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.perturbations.perturbation import Perturbation, draw_rewordings
@@ -134,32 +141,47 @@ def perturbed_answers(
         yield Perturbed(operation.name, [*copies.values()], now, of_all, affected)
 
 
-def perturbed_scores(
+def perturbed_sums(
     task: Task,
     examples: Sequence[Example],
     answered: Sequence[Perturbed],
     punctuation: PunctuationPolicy = "none",
-) -> dict[str, Scores]:
-    """Compute the scores under operations.
+) -> Sums:
+    """Add up what is right under each operation, and what the operation changes.
 
     Args:
         task: the task of the victim.
         examples: the unchanged examples.
         answered: see `perturbed_answers`.
         punctuation: which punctuation of the perturbed sentences is left out.
+    """
+    words = sum(len(task.files.surface(each)) for each in examples)
+    return {
+        under.operation: {
+            "right": sums_of(task, under.predictions, under.examples, punctuation),
+            "changed_words": under.affected,
+            "words": words,
+            "changed_sentences": len(under.copies),
+            "sentences": len(examples),
+        }
+        for under in answered
+    }
+
+
+def perturbed_scores(task: Task, sums: Sums) -> dict[str, Scores]:
+    """Compute the scores under operations from `perturbed_sums`.
 
     Returns:
         For each operation the scores on all examples, changed or not; and the percentages
         ``changed_words`` and ``changed_sentences``.
     """
-    words = sum(len(task.files.surface(each)) for each in examples)
     return {
-        under.operation: {
-            **scores_of(task, under.predictions, under.examples, punctuation),
-            "changed_words": percent(under.affected, words),
-            "changed_sentences": percent(len(under.copies), len(examples)),
+        operation: {
+            **scored(task, each["right"]),
+            "changed_words": percent(each["changed_words"], each["words"]),
+            "changed_sentences": percent(each["changed_sentences"], each["sentences"]),
         }
-        for under in answered
+        for operation, each in sums.items()
     }
 
 

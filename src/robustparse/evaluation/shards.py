@@ -6,7 +6,7 @@ and their scores follow from the sum of their sums.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TextIO, TypedDict
@@ -81,12 +81,9 @@ def record_file(out: Path) -> Path:
     return out / SHARD if out.is_dir() else out.with_name(f"{out.name}.{SHARD}")
 
 
-def write_pieces(file: TextIO, pieces: Iterator[str]) -> str:
-    """Write the pieces of `Files.write_all`; return the first one, the head of the file."""
-    head = next(pieces, "")
-    file.write(head)
-    file.writelines(pieces)
-    return head
+def remove_record(out: Path) -> None:
+    """Remove the record of an earlier run, before its files are written again."""
+    record_file(out).unlink(missing_ok=True)
 
 
 def write_shard(

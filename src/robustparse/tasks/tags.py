@@ -4,7 +4,6 @@ A tag without a prefix, such as a part of speech, is a span of one word: its F1 
 accuracy. Texts may have a label too, such as an intent.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +36,6 @@ from robustparse.tasks.certificate_drawing import (
 )
 from robustparse.tasks.task import (
     ANSWERS,
-    Answered,
     Answers,
     Files,
     Pictures,
@@ -345,15 +343,20 @@ class TagScores(Scores):
             }
         return scores
 
-    def by_class(self, answers: Iterable[Answered]) -> dict[str, dict[str, float | None]]:
+    def correct_by_class(
+        self, answer: TagSequence, example: Example, counted: NDArray[np.bool_]
+    ) -> dict[str, dict[str, int]]:
+        """Count the gold, the predicted and the right spans of each class."""
+        wanted = _counted(spans(example.gold.tags), counted)
+        found = _counted(spans(answer.tags), counted)
+        spans_of = {"gold": wanted, "predicted": found, "right": wanted & found}
+        return {
+            kind: {name: sum(span.kind == kind for span in some) for name, some in spans_of.items()}
+            for kind in sorted({span.kind for span in wanted | found})
+        }
+
+    def by_class(self, sums: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float | None]]:
         """Compute precision, recall and F1 of the spans of each class, and count its gold spans."""
-        sums: dict[str, Counter[str]] = defaultdict(Counter)
-        for answer, example, counted in answers:
-            wanted = _counted(spans(example.gold.tags), counted)
-            found = _counted(spans(answer.tags), counted)
-            for name, some in (("gold", wanted), ("predicted", found), ("right", wanted & found)):
-                for span in some:
-                    sums[span.kind][name] += 1
         return {
             kind: {
                 "span_precision": _ratio(of["right"], of["predicted"]),

@@ -25,9 +25,6 @@ Record = Mapping[str, Any]
 Written = tuple[Example, Sequence[str] | None, Any]
 """An example to write, with other words and another answer; None keeps those of the example."""
 
-Answered = tuple[Any, Example, NDArray[np.bool_]]
-"""An answer to an example, and the parts that are scored."""
-
 ANSWERS = ("gold", "clean", "attacked")
 """Keys of a line of ``examples.jsonl``: the gold answer, and those before and after the attack."""
 
@@ -345,12 +342,14 @@ class Scores(ABC):
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
         """Compute the scores of these sums in percent; None if nothing was counted."""
 
-    def by_class(self, answers: Iterable[Answered]) -> dict[str, dict[str, float | None]]:
-        """Compute scores of each class of parts, in percent; by default there are no classes.
+    def correct_by_class(
+        self, answer: Any, example: Example, counted: NDArray[np.bool_]
+    ) -> dict[str, dict[str, int]]:
+        """Count what is right in an answer for each class of its parts; by default none."""
+        return {}
 
-        Args:
-            answers: for each example its answer and the `counted` parts.
-        """
+    def by_class(self, sums: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float | None]]:
+        """Compute the scores of each class in percent from the sums of `correct_by_class`."""
         return {}
 
     def fraction(self, name: str, sums: Mapping[str, Any]) -> tuple[Any, Any]:
