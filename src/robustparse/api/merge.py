@@ -1,7 +1,7 @@
 """``robustparse merge``: join what the shards of a run wrote into what one process writes."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,24 @@ from robustparse.evaluation.certificate_records import CERTIFICATES, Certificate
 from robustparse.evaluation.certified_scores import CertifiedScores
 from robustparse.evaluation.claim import claim
 from robustparse.evaluation.evaluated import evaluated
-from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, RunRecord
-from robustparse.evaluation.shards import StoredShard, join, read_shards, remove_record
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, RunRecord, read_record
+from robustparse.evaluation.shards import (
+    ShardRecord,
+    StoredShard,
+    join,
+    read_shards,
+    remove_record,
+)
 from robustparse.files import (
     as_written,
+    check_no_input,
     check_output_file,
     locked,
     make_folder,
     write_text,
 )
 from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
 
 
 def merge(out: Path, paths: Sequence[Path]) -> None:
@@ -41,89 +49,88 @@ def merge(out: Path, paths: Sequence[Path]) -> None:
             output cannot be written.
     """
     shards = read_shards(paths)
-    command = shards[0].record["command"]
-    with as_written(paths[0], command):
-        sums = added(shard.record["sums"] for shard in shards)
-        _MERGES[command](out, shards, sums)
-
-
-def _merge_files(folder: Path, shards: Sequence[StoredShard]) -> None:
-    for name in shards[0].record["files"]:
-        join(folder / name, shards, name)
-
-
-def _merge_attack(folder: Path, shards: Sequence[StoredShard], sums: Sums) -> None:
-    """Join folders of `attack`."""
     record = shards[0].record
+    with as_written(shards[0].path, record["command"]):
+        sums = added(shard.record["sums"] for shard in shards)
+        summary = _SUMMARIES[record["command"]](record, sums)
+    if (reach := summary.get("reach")) and reach["attacked"] and not reach["changeable"]:
+        problem = f"the attack could change none of {reach['attacked']} sentences"
+        raise InputError(problem, remedy="attack some of them without --shard, to learn the reason")
+    if "" in record["files"]:
+        _merge_files(out, shards, summary)
+    else:
+        _merge_folders(out, shards, summary)
+
+
+def _merge_folders(out: Path, shards: Sequence[StoredShard], summary: Mapping[str, Any]) -> None:
+    """Join folders of `attack`, `certify` or `evaluate`."""
+    record = shards[0].record
+    check_no_input(make_folder(out), [str(shard.path) for shard in shards])
+    with locked(out, "merge", "OUT"):
+        if record["command"] in _CLAIMS:
+            lines, kind = _CLAIMS[record["command"]]
+            claim(out, record["run"]["run"], kind, lines, begun=(out / lines).exists())
+        remove_record(out)
+        for name in record["files"]:
+            join(out / name, shards, name)
+        _write(out / (SCORES if record["command"] == "evaluate" else SUMMARY), summary)
+
+
+def _merge_files(out: Path, shards: Sequence[StoredShard], summary: Mapping[str, Any]) -> None:
+    """Join files of `predict` or `augment`, and the folders of the attacks of `augment`."""
+    record = shards[0].record
+    check_output_file(out, [str(shard.path) for shard in shards])
+    if record["command"] == "augment":
+        check_copies(out, summary["n_copies"])
+        if record["run"]["attack"]:
+            attacked = attack_folder(out)
+            merge(attacked, [attack_folder(shard.path) for shard in shards])
+            summary = {**read_record(attacked / SUMMARY, dict[str, Any]), **summary}
+    remove_record(out)
+    join(out, shards, "")
+    if summary:
+        _write(summary_beside(out), summary)
+
+
+def _attack_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
     run, totals = record["run"], AttackSummary(_task(record["run"]))
     totals.add_counts(sums["attack"])
-    if (reach := totals.changeable).attacked and not reach.changeable:
-        problem = f"the attack could change none of {reach.attacked} sentences"
-        raise InputError(problem, remedy="attack some of them without --shard, to learn the reason")
     speed = Speed(**sums["speed"]).summary(sums["pending"])
-    with locked(make_folder(folder), "merge", "OUT"):
-        begun = (folder / EXAMPLES).exists()
-        claim(folder, run["run"], RunRecord, EXAMPLES, begun)
-        _merge_files(folder, shards)
-        summary = totals.summary(run["run"], run["budget"], speed, record["versions"])
-        _write(folder / SUMMARY, summary)
+    return totals.summary(run["run"], run["budget"], speed, record["versions"])
 
 
-def _merge_certificates(folder: Path, shards: Sequence[StoredShard], sums: Sums) -> None:
-    """Join folders of `certify`."""
-    record = shards[0].record
+def _certified_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
     run = record["run"]
     scores = CertifiedScores(_task(run), run["run"]["edits"])
     scores.add_counts(sums["certified"])
-    with locked(make_folder(folder), "merge", "OUT"):
-        begun = (folder / CERTIFICATES).exists()
-        claim(folder, run["run"], CertificateRun, CERTIFICATES, begun)
-        _merge_files(folder, shards)
-        summary = scores.summary(run["run"], speed_summary(sums), record["versions"])
-        _write(folder / SUMMARY, summary)
+    return scores.summary(run["run"], speed_summary(sums), record["versions"])
 
 
-def _merge_scores(folder: Path, shards: Sequence[StoredShard], sums: Sums) -> None:
-    """Join folders of `evaluate`."""
-    record = shards[0].record
-    remove_record(make_folder(folder))
-    _merge_files(folder, shards)
+def _scores(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
     scores = evaluated(_task(record["run"]), record["run"], sums)
-    _write(folder / SCORES, {**scores, "versions": record["versions"]})
+    return {**scores, "versions": record["versions"]}
 
 
-def _merge_copies(out: Path, shards: Sequence[StoredShard], sums: Sums) -> None:
-    """Join files of `augment`, and the folders of the attacks that made the copies."""
-    run = shards[0].record["run"]
-    made = run["made"]
-    check_copies(out, sums["copies"]["n_copies"])
-    if run["attack"]:
-        folder = attack_folder(out)
-        merge(folder, [attack_folder(shard.path) for shard in shards])
-        made = json.loads((folder / SUMMARY).read_text("utf-8"))
-    _merge_answers(out, shards, sums)
-    _write(summary_beside(out), report(made, run["drawn"], sums))
+def _copies_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
+    return report(record["run"]["made"], record["run"]["drawn"], sums)
 
 
-def _merge_answers(out: Path, shards: Sequence[StoredShard], _: Sums) -> None:
-    """Join files of `predict`."""
-    check_output_file(out, [str(shard.path) for shard in shards])
-    remove_record(out)
-    join(out, shards, "")
-
-
-_MERGES: dict[str, Callable[[Path, Sequence[StoredShard], Sums], None]] = {
-    "attack": _merge_attack,
-    "certify": _merge_certificates,
-    "evaluate": _merge_scores,
-    "augment": _merge_copies,
-    "predict": _merge_answers,
+_SUMMARIES: dict[str, Callable[[ShardRecord, Sums], Mapping[str, Any]]] = {
+    "attack": _attack_summary,
+    "certify": _certified_summary,
+    "evaluate": _scores,
+    "augment": _copies_summary,
+    "predict": lambda _, __: {},
+}
+_CLAIMS: dict[str, tuple[str, type[Any]]] = {
+    "attack": (EXAMPLES, RunRecord),
+    "certify": (CERTIFICATES, CertificateRun),
 }
 
 
-def _task(run: dict[str, Any]) -> Any:
+def _task(run: Mapping[str, Any]) -> Task:
     return named(run["task"], run["language"])
 
 
-def _write(path: Path, content: Any) -> None:
+def _write(path: Path, content: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(content, indent=2) + "\n")

@@ -108,8 +108,9 @@ def _perturbed(task: Task, row: PerturbedAnswers, punctuation: PunctuationPolicy
     before = _answered(task, row.original, row.before, punctuation)
     losses = None
     if row.losses is not None:
-        finite = (loss if math.isfinite(loss) else None for loss in row.losses)
-        losses = dict(zip(("original", "perturbed"), finite, strict=True))
+        # The last digits depend on what else was in a batch.
+        rounded = (round(loss, 4) if math.isfinite(loss) else None for loss in row.losses)
+        losses = dict(zip(("original", "perturbed"), rounded, strict=True))
     return {
         "operation": row.operation,
         **_answered(task, row.perturbed, row.after, punctuation),

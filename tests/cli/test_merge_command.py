@@ -1,0 +1,233 @@
+"""``--shard`` and ``robustparse merge``: the files of one process, and shards that do not fit."""
+
+import json
+import shutil
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import mistake, stop_after
+
+from robustparse.api.merge import merge
+from robustparse.api.sources import DataFile
+from robustparse.attacks.substitution_table import SubstitutionTable
+from robustparse.cli.main import main
+from robustparse.data.sample.questions import sample_questions
+from robustparse.data.shard import Shard
+from robustparse.data.vocab import Vocabulary
+from robustparse.errors import InputError
+from robustparse.models import LSTMEncoder, Model, Seq2Seq
+from robustparse.tasks.dependency import DEPENDENCY
+from robustparse.types import Example
+from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
+from sample_texts import texts, trained_classifier
+
+COMMANDS = ("attack", "certify", "evaluate", "predict", "augment")
+RECIPE = """
+candidates:
+  class_path: robustparse.attacks.TableCandidates
+  init_args: {table: TABLE}
+search: {class_path: robustparse.attacks.Zheng2020}
+"""
+
+
+def parser_of_forms() -> Model:
+    """A parser with random weights."""
+    known = Vocabulary.from_examples(sample_questions(0).split("train"), min_count=1)
+    return Seq2Seq(LSTMEncoder(6, 0, 4, 6, 1), token_dim=4, hidden=6, seed=3, vocabulary=known)
+
+
+def as_csv(path: Path, examples: list[Example]) -> None:
+    rows = [f'{each.id},"{" ".join(each.sentence.words)}",{each.gold}' for each in examples]
+    path.write_text("\n".join(["number,text,label", *rows]) + "\n")
+
+
+def as_list(path: Path, examples: list[Example]) -> None:
+    rows = [{"question": " ".join(each.sentence.words), "form": each.gold} for each in examples]
+    path.write_text(json.dumps(rows))
+
+
+# A model, its data, and how they are written: without a head, with a header, and between brackets.
+TASKS: dict[str, tuple[Callable[[], Model], list[Example], str, Callable[..., object]]] = {
+    "trees": (trained_parser, sentences(8, "test"), "test.conllu", write_sample),
+    "texts": (trained_classifier, texts(8, "test"), "test.csv", as_csv),
+    "forms": (parser_of_forms, sample_questions(0).split("test")[:8], "test.json", as_list),
+}
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for each task, see `make`."""
+    return make(request.param, tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="module")
+def made_trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder for trees."""
+    return make("trees", tmp_path_factory.mktemp("made"))
+
+
+def make(task: str, folder: Path) -> Path:
+    """Write a checkpoint, data, a substitution table, and a recipe of an attack within it."""
+    model, examples, name, write = TASKS[task]
+    save_checkpoint(model().float(), folder / "tiny.ckpt")
+    write(folder / name, examples)
+    words = sorted({word.lower() for each in examples for word in each.sentence.words})
+    table = {word: [new] for word, new in pairwise(words)}
+    SubstitutionTable(table).write(folder / "table.jsonl")
+    recipe = RECIPE.replace("TABLE", str(folder / "table.jsonl"))
+    (folder / "recipe.yaml").write_text(recipe)
+    return folder
+
+
+def arguments(command: str, made: Path, out: Path, *more: str) -> list[str]:
+    """A command on the first seven sentences; one of files writes into the folder ``out``."""
+    (data,) = made.glob("test.*")
+    name, *attack = command.split()
+    of_operations = command == "augment"
+    given: dict[str, object] = {"data": data, "out": out}
+    given |= {} if of_operations else {"checkpoint": made / "tiny.ckpt", "device": "cpu"}
+    given |= {} if name == "predict" else {"limit": 7}
+    if name in ("predict", "augment"):
+        out.mkdir(exist_ok=True)
+        given["out"] = out / data.name
+    given |= {"operations": "typos"} if of_operations else {}
+    given |= {"task": "semantic"} if of_operations and data.suffix == ".json" else {}
+    given |= {"attack": made / "recipe.yaml"} if attack or name == "attack" else {}
+    given |= {"perturbed": "typos,casing"} if name == "evaluate" else {}
+    given |= {"substitutes": made / "table.jsonl", "cap": 9} if name == "certify" else {}
+    options = [f"--{key}={value}" for key, value in given.items()]
+    return [name, *options, *more]
+
+
+def output(arguments: list[str]) -> str:
+    """The folder or file that a command writes."""
+    (out,) = (each.removeprefix("--out=") for each in arguments if each.startswith("--out="))
+    return out
+
+
+def written(folder: Path) -> dict[str, Any]:
+    """The content of all files below a folder, without times."""
+    files: dict[str, Any] = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            name = str(path.relative_to(folder))
+            files[name] = path.read_bytes()
+            if name.endswith("summary.json"):
+                summary = json.loads(files[name])
+                timeless = {**summary, **dict.fromkeys(SPEED | {"victim_seconds"} & {*summary})}
+                files[name] = json.dumps(timeless)
+    return files
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_merged_shards_are_the_files_of_one_process(command, made, tmp_path):
+    compare(command, made, tmp_path)
+
+
+def test_copies_by_an_attack_are_merged_with_its_folders(made_trees, tmp_path):
+    compare("augment --attack", made_trees, tmp_path)
+
+
+def compare(command: str, made: Path, tmp_path: Path) -> None:
+    main(arguments(command, made, tmp_path / "whole"))
+    shards = []
+    for number in (1, 2):
+        given = arguments(command, made, tmp_path / str(number), f"--shard={number}/2")
+        main(given)
+        shards.append(output(given))
+    merged = arguments(command, made, tmp_path / "merged")
+    main(["merge", output(merged), *reversed(shards)])
+    files = written(tmp_path / "merged")
+    assert files == written(tmp_path / "whole")
+    assert len(files) >= (1 if command == "predict" else 2)
+
+
+def copies(shard: str, *more: str) -> None:
+    """Three shards of `augment` need no model."""
+    out = f"{shard.partition('/')[0]}.conllu"
+    given = ("--operations=casing", "--data=test.conllu", f"--out={out}", f"--shard={shard}")
+    main(["augment", *given, *more])
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of three shards."""
+    folder = tmp_path_factory.mktemp("shards")
+    write_sample(folder / "test.conllu", sentences(8, "test"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for number in (1, 2, 3):
+            copies(f"{number}/3")
+    return folder
+
+
+def other_data() -> None:
+    write_sample(Path("test.conllu"), sentences(9, "test"))
+    copies("2/3")
+
+
+SECOND, RECORD = Path("2.conllu"), Path("2.conllu.shard.json")
+# What is done to the second shard, the shards that are given, the file that the error names, and a
+# part of the message.
+UNFIT: dict[str, tuple[Callable[[], object], str, Path | None, str]] = {
+    "missing": (lambda: None, "13", None, "2/3"),
+    "doubled": (lambda: None, "1232", SECOND, "2.conllu"),
+    "not there": (lambda: None, "1234", Path("4.conllu"), ""),
+    "unfinished": (RECORD.unlink, "123", SECOND, RECORD.name),
+    "cut off": (lambda: SECOND.write_text("1"), "123", SECOND, "1 bytes"),
+    "gone": (SECOND.unlink, "123", SECOND, ""),
+    "damaged": (lambda: RECORD.write_text("{}"), "123", RECORD, ""),
+    "another seed": (lambda: copies("2/3", "--seed=1"), "123", SECOND, "seed: 0 there, 1 here"),
+    "of another count": (lambda: copies("2/4"), "123", SECOND, "3 there, 4 here"),
+    "of other data": (other_data, "123", SECOND, "content of data"),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_shards_that_do_not_fit_are_named(case, shards, tmp_path, monkeypatch):
+    change, numbers, path, found = UNFIT[case]
+    monkeypatch.chdir(shutil.copytree(shards, tmp_path / "shards"))
+    change()
+    with pytest.raises(InputError) as error:
+        merge(Path("merged.conllu"), [Path(f"{number}.conllu") for number in numbers])
+    assert error.value.path == (None if path is None else str(path))
+    assert found in error.value.found
+    assert not Path("merged.conllu").exists()
+
+
+def test_a_shard_that_is_interrupted_resumes(tmp_path, made_trees, monkeypatch, capsys):
+    """It takes no other shard's folder, and no other limit."""
+    given = arguments("attack", made_trees, tmp_path / "out", "--shard=2/2")
+    main(arguments("attack", made_trees, tmp_path / "whole", "--shard=2/2"))
+    with monkeypatch.context() as patch:
+        stop_after(2, [], patch)
+        with pytest.raises(SystemExit):
+            main(given)
+    assert not (tmp_path / "out" / "shard.json").exists()
+    capsys.readouterr()
+    assert "shard" in mistake(capsys, *given, "--shard=1/2")
+    assert "limit" in mistake(capsys, *given, "--limit=8")
+    main(given)
+    resumed, whole = written(tmp_path / "out"), written(tmp_path / "whole")
+    assert resumed.keys() == whole.keys()
+    assert all(resumed[name] == whole[name] for name in whole if name != "shard.json")
+    records = [json.loads(each["shard.json"]) for each in (resumed, whole)]
+    assert records[0]["sums"]["attack"] == records[1]["sums"]["attack"]
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "1/0", "a/b", "1/2/3", "-1/2", "1/9"])
+def test_a_shard_that_cannot_be(shard, shards, monkeypatch):
+    monkeypatch.chdir(shards)
+    with pytest.raises(InputError) as error:
+        DataFile("test.conllu", shard=Shard.parse(shard)).read(DEPENDENCY)
+    assert error.value.key == "--shard"
+
+
+@pytest.mark.parametrize(("count", "total"), [(1, 1), (3, 3), (3, 8), (7, 100)])
+def test_each_item_is_in_one_shard_and_shards_are_equal_but_for_one(count, total):
+    parts = [Shard(number, count).part(range(total)) for number in range(1, count + 1)]
+    assert [item for part in parts for item in part] == [*range(total)]
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
