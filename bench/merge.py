@@ -8,7 +8,6 @@ process of its own; its peak memory includes the interpreter and the libraries.
 
 import argparse
 import json
-import os
 import resource
 import time
 from multiprocessing import get_context
@@ -57,7 +56,7 @@ def measured(shards: int, lines: int) -> dict[str, float]:
         process.start()
         seconds, megabytes = receiver.recv()
         process.join()
-        merged = os.stat(Path(folder) / "merged" / EXAMPLES).st_size
+        merged = (Path(folder) / "merged" / EXAMPLES).stat().st_size
     count = lines // shards * shards
     figures = {"lines": count, "megabytes": merged / 2**20, "seconds": seconds}
     return {**figures, "lines_per_second": count / seconds, "peak_megabytes": megabytes}

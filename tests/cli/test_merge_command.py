@@ -231,3 +231,13 @@ def test_each_item_is_in_one_shard_and_shards_are_equal_but_for_one(count, total
     parts = [Shard(number, count).part(range(total)) for number in range(1, count + 1)]
     assert [item for part in parts for item in part] == [*range(total)]
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_a_shard_of_a_treebank_does_not_read_the_others(tmp_path):
+    data = write_sample(tmp_path / "test.conllu", sentences(8, "test"))
+    whole = DataFile(str(data), limit=7).read(DEPENDENCY)
+    data.write_text(data.read_text().replace("1\t", "one\t", 1))
+    second = DataFile(str(data), limit=7, shard=Shard(2, 2)).read(DEPENDENCY)
+    assert second == whole[3:]  # with the ids of the whole file
+    with pytest.raises(InputError):
+        DataFile(str(data), limit=7, shard=Shard(1, 2)).read(DEPENDENCY)

@@ -32,7 +32,7 @@ from robustparse.models.victim import ModelVictim, Precision
 from robustparse.options.recipe import made
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tasks.registry import check_ending
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import ReadsSome, Task
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
 
@@ -184,7 +184,11 @@ class DataFile:
         return digest(self.name)
 
     def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008
-        """Read the sentences, in a shard only its own.
+        """Read the sentences.
+
+        A shard takes its own. Sentences of other shards are counted, and not read, in treebanks;
+        other files and datasets are read as a whole: which rows have an answer, what the columns
+        mean and how tags are written depends on all rows.
 
         Args:
             task: the task of their gold answers.
@@ -200,22 +204,36 @@ class DataFile:
         if self.tagger is not None:
             check_tagger(self.tagger)
         check_fraction("--tokens" if self.unit == "tokens" else "--fraction", self.fraction)
+        files = task.files
         if self.name == SAMPLE:
-            whole = task.files.sample(self.seed, self.split)
-        else:
-            check_ending(self.name, task)
-            whole = task.files.read(
+            whole = files.sample(self.seed, self.split)
+            return self._chosen_of(whole)
+        check_ending(self.name, task)
+        counted = self.unit == "sentences" and self.columns is None and self.shard is not None
+        if counted and isinstance(files, ReadsSome):
+            return files.read_some(
                 self.name,
                 self.max_length,
-                limit="--max_length",
-                columns=self.columns,
-                known=known,
+                "--max_length",
+                lambda count: self._chosen([1] * count),
             )
-        lengths = [len(example.sentence) for example in whole]
-        kept = draw_fraction(lengths, self.fraction, self.unit, self.seed)
-        limited = kept[: self.limit]
-        chosen = limited if self.shard is None else self.shard.part(limited)
-        return [whole[index] for index in chosen]
+        whole = files.read(
+            self.name, self.max_length, limit="--max_length", columns=self.columns, known=known
+        )
+        return self._chosen_of(whole)
+
+    def _chosen_of(self, whole: Sequence[Example]) -> list[Example]:
+        positions = self._chosen([len(example.sentence) for example in whole])
+        return [whole[position] for position in positions]
+
+    def _chosen(self, lengths: Sequence[int]) -> Sequence[int]:
+        """Return the positions of the sentences of the fraction, the limit and the shard.
+
+        Args:
+            lengths: the words of each sentence; only a fraction of the words depends on them.
+        """
+        limited = draw_fraction(lengths, self.fraction, self.unit, self.seed)[: self.limit]
+        return limited if self.shard is None else self.shard.part(limited)
 
     def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
         """Read the sentences for a victim, and tag them if a tagger is set.

@@ -28,11 +28,16 @@ _TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
 _HIDDEN = "_"  # the form of every word in a treebank that is released without its text
 
 
+Choose = Callable[[int], Sequence[int]]
+"""Returns the positions of the sentences to read, given the number of sentences in a file."""
+
+
 def read_treebank(
     path: str | Path,
     max_length: int | None = None,
     parsed: bool = True,
     limit: str = "max_length",
+    choose: Choose | None = None,
 ) -> list[Example]:
     """Read the examples of a file.
 
@@ -42,6 +47,8 @@ def read_treebank(
         parsed: whether every sentence has a parse; if false, heads are not read, and every gold
             head is 0.
         limit: the option by which a user raises ``max_length``, for the message.
+        choose: given the number of sentences, returns the positions of those to read; the others
+            are only counted.
 
     Raises:
         InputError: the file cannot be read, or is malformed; a parse is not a tree (in CoNLL-U with
@@ -49,8 +56,13 @@ def read_treebank(
     """
     path = Path(path)
     examples: list[Example] = []
-    for line, block in blocks(read_text(path)):
-        example = _example(len(examples), path, line, block, parsed)
+    content, chosen = read_text(path), None
+    if choose is not None:
+        chosen = {*choose(sum(1 for _ in blocks(content)))}
+    for index, (line, block) in enumerate(blocks(content)):
+        if chosen is not None and index not in chosen:
+            continue
+        example = _example(index, path, line, block, parsed)
         if max_length is not None and len(example.sentence) > max_length:
             raise InputError(
                 f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robustparse.data.columns import Known
 from robustparse.data.conllu import (
     UNLEARNED,
+    Choose,
     block_of,
     check_readable,
     file_ending,
@@ -70,6 +71,12 @@ class DependencyFiles(Files):
             problem = "are named, but those of a treebank are fixed"
             raise InputError(problem, path=path, key="columns", remedy="leave them out")
         return read_treebank(path, max_length, gold, limit)
+
+    def read_some(
+        self, path: str | Path, max_length: int | None, limit: str, choose: Choose
+    ) -> list[Example]:
+        """See `ReadsSome`."""
+        return read_treebank(path, max_length, True, limit, choose)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Files.sample`."""

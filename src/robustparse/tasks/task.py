@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.columns import Known
+from robustparse.data.conllu import Choose
 from robustparse.data.reading import Reading
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
@@ -194,6 +195,21 @@ class WritesPairs(Protocol):
 
         Raises:
             InputError: the text is not an answer.
+        """
+
+
+@runtime_checkable
+class ReadsSome(Protocol):
+    """Files whose sentences can be counted without reading them."""
+
+    def read_some(
+        self, path: str | Path, max_length: int | None, limit: str, choose: Choose
+    ) -> list[Example]:
+        """Read those sentences of a file that are chosen.
+
+        Args:
+            path, max_length, limit: see `Files.read`.
+            choose: given the number of sentences, returns the positions of those to read.
         """
 
 
