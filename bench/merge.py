@@ -109,10 +109,9 @@ def write(path: Path, shard: Shard, pool: list[ExampleRecord], lines: int) -> No
     sums = AttackSummary.of(DEPENDENCY, pool).counts()
     speed = {name: value for name, value in vars(Speed()).items() if name != "model_seconds"}
     about = {"attack": added([sums] * (lines // len(pool))), "speed": speed, "pending": lines}
-    run = {"attack": "made up", "victims": ["none"], "seed": 0}
-    settings = {"task": "dependency", "language": None, "budget": None, "run": run}
+    run = {"attack": "made up", "victims": ["none"], "seed": 0, "settings": {"init_args": {}}}
     heads = {EXAMPLES: "", "adversarial.conllu": ""}
-    write_shard(path, "attack", shard, settings, about, heads)
+    write_shard(path, "attack", shard, DEPENDENCY, run, about, heads)
 
 
 def _tree(record: ExampleRecord) -> str:

@@ -24,7 +24,7 @@ from forks import Forked
 from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.attack_processes import Rank, shard
+from robustparse.evaluation.attack_processes import Rank, share_of
 from robustparse.evaluation.records import all_records, read_records
 from robustparse.files import locked
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
@@ -108,7 +108,7 @@ def test_two_processes_write_what_one_writes_by_every_search(made, tmp_path):
     """The searches share a launch; each has sentences in both processes, and changes some."""
     count = len(yaml.safe_load(BY_TURNS)["search"]["init_args"]["searches"])
     for rank in range(2):
-        mine = shard(sentences(SENTENCES, "test"), rank, 2)
+        mine = share_of(sentences(SENTENCES, "test"), rank, 2)
         assert {one.id % count for one in mine} == set(range(count))
     lines = by_one_and_by_two(made, tmp_path, BY_TURNS)
     assert {line["id"] % count for line in lines if line["edited"]} == set(range(count))

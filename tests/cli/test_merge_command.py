@@ -1,13 +1,17 @@
 """``--shard`` and ``robustparse merge``: the files of one process, and shards that do not fit."""
 
 import json
+import os
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from command_runs import mistake, stop_after
 
 from robustparse.api.merge import merge
@@ -16,14 +20,18 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.main import main
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.shard import Shard
+from robustparse.data.tables import table_text
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
+from robustparse.evaluation.shards import write_shard
+from robustparse.files import write_pieces
 from robustparse.models import LSTMEncoder, Model, Seq2Seq
 from robustparse.tasks.dependency import DEPENDENCY
-from robustparse.types import Example
+from robustparse.types import Example, Layout, Row
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
 from sample_texts import texts, trained_classifier
 
+ROOT = Path(__file__).parents[2]
 COMMANDS = ("attack", "certify", "evaluate", "predict", "augment")
 RECIPE = """
 candidates:
@@ -241,3 +249,61 @@ def test_a_shard_of_a_treebank_does_not_read_the_others(tmp_path):
     assert second == whole[3:]  # with the ids of the whole file
     with pytest.raises(InputError):
         DataFile(str(data), limit=7, shard=Shard(1, 2)).read(DEPENDENCY)
+
+
+def scripts() -> dict[str, str]:
+    """The scripts of the guide that start the shards, by what starts them."""
+    guide = (ROOT / "docs" / "guides" / "scale.md").read_text()
+    blocks = re.findall(r"^```\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    (job,) = (yaml.safe_load(block) for block in blocks if "kind: Job" in block)
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    (script,) = container["args"]
+    (slurm,) = (block for block in blocks if "#SBATCH" in block)
+    return {"SLURM_ARRAY_TASK_ID": slurm, "JOB_COMPLETION_INDEX": script}
+
+
+@pytest.mark.parametrize(
+    ("variable", "values"), [("SLURM_ARRAY_TASK_ID", "1 200"), ("JOB_COMPLETION_INDEX", "0 199")]
+)
+def test_the_scripts_of_the_guide_start_every_shard(variable, values, tmp_path):
+    """By a stand-in for the program."""
+    program = tmp_path / "robustparse"
+    program.write_text('#!/bin/sh\necho "$@" >>started\n')
+    program.chmod(0o755)
+    for value in values.split():
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", variable: value}
+        script = scripts()[variable]
+        subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
+    first, last = (tmp_path / "started").read_text().splitlines()
+    assert first.endswith("--shard 1/200 --out shards/1")
+    assert last.endswith("--shard 200/200 --out shards/200")
+
+
+# Rows of a shard may be none, where no sentence has a copy.
+@pytest.mark.parametrize("kind", ["tsv", "csv", "json lines", "json list"])
+@pytest.mark.parametrize("ends", [(0, 2, 2, 5), (3, 5), (0, 0), (5, 5)])
+def test_tables_of_any_kind_are_joined_as_one(kind, ends, tmp_path):
+    layout = Layout(kind, ("te\nxt",), "label", ",", header=kind == "csv")
+    rows = [Row(at, {"te\nxt": f"é\n{at}", "label": "[\n"}, layout) for at in range(5)]
+    shards = []
+    for number, (first, end) in enumerate(pairwise((0, *ends)), start=1):
+        path = tmp_path / str(number)
+        with path.open("w") as file:
+            head = write_pieces(file, table_text(rows[first:end]))
+        write_shard(path, "predict", Shard(number, len(ends)), DEPENDENCY, {}, {}, {"": head})
+        shards.append(path)
+    merge(tmp_path / "merged", shards)
+    assert (tmp_path / "merged").read_text() == "".join(table_text(rows[: ends[-1]]))
+
+
+def test_raw_texts_are_divided_between_their_lines(made_trees, tmp_path):
+    lines = [" ".join(each.sentence.words) for each in sentences(5, "test")]
+    data = tmp_path / "raw.txt"
+    data.write_text("\n" + "\n\n \n".join(lines) + "\n\n")
+    model = ["predict", f"--checkpoint={made_trees / 'tiny.ckpt'}", f"--data={data}"]
+    main([*model, f"--out={tmp_path / 'whole'}"])
+    shards = [tmp_path / str(number) for number in (1, 2)]
+    for number, path in enumerate(shards, start=1):
+        main([*model, f"--out={path}", f"--shard={number}/2"])
+    merge(tmp_path / "merged", shards)
+    assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole").read_bytes()

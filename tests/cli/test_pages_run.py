@@ -27,6 +27,14 @@ ELSEWHERE = {
         "tests/cli/test_documented_commands.py",
         "test_the_slurm_script_keeps_the_status_and_requeues_what_was_stopped",
     ),
+    "--shard": (
+        "tests/cli/test_merge_command.py",
+        "test_merged_shards_are_the_files_of_one_process",
+    ),
+    "merge attacked": (
+        "tests/cli/test_merge_command.py",
+        "test_merged_shards_are_the_files_of_one_process",
+    ),
     "…": (
         "tests/cli/test_attack_processes.py",
         "test_two_processes_write_what_one_writes",

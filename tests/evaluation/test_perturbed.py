@@ -7,7 +7,7 @@ import pytest
 
 from robustparse.data.vocab import Vocabulary
 from robustparse.evaluation.clean import predictions
-from robustparse.evaluation.perturbed import perturbed_answers, perturbed_scores
+from robustparse.evaluation.perturbed import perturbed_answers, perturbed_scores, perturbed_sums
 from robustparse.models import LSTMEncoder, ModelVictim, Seq2Seq
 from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.tasks.semantic import semantic_task
@@ -37,7 +37,8 @@ def test_changed_words_are_a_share_of_the_words_that_operations_see(tmp_path: Pa
     victim = ModelVictim([parser])
     clean = list(predictions(victim, examples))
     answered = [*perturbed_answers(victim, examples, clean, [SecondWord()], 0)]
-    (scores,) = perturbed_scores(victim.task, examples, answered).values()
+    sums = perturbed_sums(victim.task, examples, answered)
+    (scores,) = perturbed_scores(victim.task, sums).values()
     assert len(examples[0].sentence) == 5
     assert scores["changed_words"] == pytest.approx(100 / 7)
     assert scores["changed_sentences"] == 100.0

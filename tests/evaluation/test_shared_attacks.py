@@ -28,7 +28,6 @@ from robustparse.evaluation.attack_processes import (
     attacked_records,
     drain,
     records_of_processes,
-    shard,
 )
 from robustparse.evaluation.records import (
     GrowingFile,
@@ -234,7 +233,7 @@ def test_processes_write_all_lines_and_no_more_are_started_than_there_are_senten
     speed = drain(records_of_processes(*arguments, 2, EXAMPLES), found.append)
     assert sorted(line["id"] for line in found) == list(range(9))
     own = {line["id"] for line in found if line["queries"]["charged"] == os.getpid()}
-    assert own == {example.id for example in shard(EXAMPLES, 0, 2)}
+    assert own == {example.id for example in share_of(EXAMPLES, 0, 2)}
     assert len({line["queries"]["charged"] for line in found}) == 2
     assert {line["queries"]["unique"] for line in found} == {1}
     assert (speed.forwards, speed.seconds) == (9, 5.0)
@@ -256,7 +255,7 @@ def test_a_killed_process_ends_the_run_and_what_was_finished_is_kept(tmp_path):
     arguments = (lines, tmp_path, process_workers.killed, 2, EXAMPLES)
     with pytest.raises(ProcessDiedError, match="process 1 of 2 was ended by signal 9"):
         drain(records_of_processes(*arguments), found.append)
-    mine = shard(EXAMPLES, 1, 2)[0].id
+    mine = share_of(EXAMPLES, 1, 2)[0].id
     assert [stored.record["id"] for stored in all_records(tmp_path)] == [mine]
 
 

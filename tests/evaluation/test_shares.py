@@ -10,7 +10,13 @@ from attack_folders import FILES, RUN, TASK, attack, contents, some
 from example_records import record
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import collect_into
-from robustparse.evaluation.attack_processes import Records, Speed, attacked_records, drain, shard
+from robustparse.evaluation.attack_processes import (
+    Records,
+    Speed,
+    attacked_records,
+    drain,
+    share_of,
+)
 from robustparse.evaluation.records import all_records, share_file
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
@@ -20,12 +26,12 @@ from sample_runs import SPEED, lexicon_attack, trained_parser
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 12, 20])
 def test_every_sentence_goes_to_one_process_and_lengths_are_balanced(count):
     examples = some(40)
-    shares = [shard(examples, rank, count) for rank in range(count)]
+    shares = [share_of(examples, rank, count) for rank in range(count)]
     ids = [example.id for share in shares for example in share]
     assert sorted(ids) == [example.id for example in examples]
     words = [sum(len(example.sentence) for example in share) for share in shares]
     assert max(words) - min(words) <= max(len(example.sentence) for example in examples)
-    assert [shard(examples[::-1], rank, count) for rank in range(count)] == shares
+    assert [share_of(examples[::-1], rank, count) for rank in range(count)] == shares
 
 
 def own_lines(examples: Sequence[Example], **settings: Any) -> Records:
@@ -38,7 +44,7 @@ def test_shards_together_write_the_files_of_one_process(tmp_path, whole, count):
     def source(pending: Sequence[Example]) -> Records:
         speeds = []
         for rank in reversed(range(count)):
-            speeds.append((yield from own_lines(shard(pending, rank, count))))
+            speeds.append((yield from own_lines(share_of(pending, rank, count))))
         return Speed.together(speeds)
 
     summary = collect_into(tmp_path, TASK, lexicon_attack(), source, some(12), dict(RUN))

@@ -14,6 +14,7 @@ from random_tags import random_tags
 from robustparse.data.tags.schemes import repaired
 from robustparse.data.tags.tagged_sentences import find_split
 from robustparse.errors import InputError
+from robustparse.evaluation.accumulator import added
 from robustparse.tasks.tags import TAGS
 from robustparse.types import Example, Sentence, TagSequence
 
@@ -179,12 +180,14 @@ def test_scores_are_those_of_seqeval():
         {name: 100 * value for name, value in expected.items()}
     )
     classes = TAGS.scores.by_class(
-        (
-            TagSequence((*answer,)),
-            Example(0, Sentence((*gold,)), TagSequence((*gold,))),
-            np.ones(len(gold), bool),
+        added(
+            TAGS.scores.correct_by_class(
+                TagSequence((*answer,)),
+                Example(0, Sentence((*gold,)), TagSequence((*gold,))),
+                np.ones(len(gold), bool),
+            )
+            for gold, answer in zip(golds, answers, strict=True)
         )
-        for gold, answer in zip(golds, answers, strict=True)
     )
     report = metrics.classification_report(golds, answers, output_dict=True)
     for kind, of_class in classes.items():

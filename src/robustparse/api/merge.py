@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from robustparse.api.augment import attack_folder, check_copies, report, summary_beside
 from robustparse.errors import InputError
@@ -69,7 +69,7 @@ def _merge_folders(out: Path, shards: Sequence[StoredShard], summary: Mapping[st
     with locked(out, "merge", "OUT"):
         if record["command"] in _CLAIMS:
             lines, kind = _CLAIMS[record["command"]]
-            claim(out, record["run"]["run"], kind, lines, begun=(out / lines).exists())
+            claim(out, record["run"], kind, lines, begun=(out / lines).exists())
         remove_record(out)
         for name in record["files"]:
             join(out / name, shards, name)
@@ -93,21 +93,22 @@ def _merge_files(out: Path, shards: Sequence[StoredShard], summary: Mapping[str,
 
 
 def _attack_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
-    run, totals = record["run"], AttackSummary(_task(record["run"]))
+    run, totals = cast(RunRecord, record["run"]), AttackSummary(_task(record))
     totals.add_counts(sums["attack"])
+    budget = run["settings"]["init_args"].get("budget")
     speed = Speed(**sums["speed"]).summary(sums["pending"])
-    return totals.summary(run["run"], run["budget"], speed, record["versions"])
+    return totals.summary(run, budget, speed, record["versions"])
 
 
 def _certified_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
-    run = record["run"]
-    scores = CertifiedScores(_task(run), run["run"]["edits"])
+    run = cast(CertificateRun, record["run"])
+    scores = CertifiedScores(_task(record), run["edits"])
     scores.add_counts(sums["certified"])
-    return scores.summary(run["run"], speed_summary(sums), record["versions"])
+    return scores.summary(run, speed_summary(sums), record["versions"])
 
 
 def _scores(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
-    scores = evaluated(_task(record["run"]), record["run"], sums)
+    scores = evaluated(_task(record), record["run"], sums)
     return {**scores, "versions": record["versions"]}
 
 
@@ -128,8 +129,8 @@ _CLAIMS: dict[str, tuple[str, type[Any]]] = {
 }
 
 
-def _task(run: Mapping[str, Any]) -> Task:
-    return named(run["task"], run["language"])
+def _task(record: ShardRecord) -> Task:
+    return named(record["task"], record["language"])
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

@@ -123,9 +123,8 @@ def evaluate(
             of_data = {"limit": data.limit, "columns": columns_of(examples)}
             digests = {**source.digests(), "data": file.digest()}
             whole = {**run, **of_data, "sha256": digests}
-            whole |= {"task": task.name, "language": task.answers.language}
             blocks = {PERTURBED: len(examples)} if noisy_answers else {}
-            write_shard(folder, "evaluate", file.shard, whole, sums, heads, blocks)
+            write_shard(folder, "evaluate", file.shard, task, whole, sums, heads, blocks)
     names_of = (*task.scores.names, *task.scores.further)
     _print(
         {

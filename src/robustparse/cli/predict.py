@@ -108,7 +108,7 @@ def predict(
         digests = {**source.digests(), "data": digest(data)}
         run = {"models": source.names, **source.settings, "data": data, "format": ending}
         run |= {"columns": columns, "sha256": digests}
-        write_shard(Path(out), "predict", own, run, {"texts": count}, {"": head})
+        write_shard(Path(out), "predict", own, opened.task, run, {"texts": count}, {"": head})
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 

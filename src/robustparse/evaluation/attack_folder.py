@@ -131,12 +131,11 @@ class AttackFolder:
 
     def _write_shard(self, speed: Speed, heads: Mapping[str, str]) -> None:
         """Write what `merge` needs; other shards may hold sentences that the attack can change."""
-        answers = {"task": self.task.name, "language": self.task.answers.language}
+        shard = Shard.parse(self.run["shard"])
         run = {key: value for key, value in self.run.items() if key != "shard"}
-        about = {**answers, "budget": self.attack.budget, "run": run}
         totals = {"attack": self.totals.counts(), "speed": asdict(speed)}
         sums = {**totals, "pending": len(self.pending)}
-        write_shard(self.folder, "attack", Shard.parse(self.run["shard"]), about, sums, heads)
+        write_shard(self.folder, "attack", shard, self.task, run, sums, heads)
 
     def _sorted_into(self, examples: TextIO) -> Iterator[Written]:
         """Write all records by id; yield each sentence with its adversarial words.

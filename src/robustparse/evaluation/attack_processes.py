@@ -125,7 +125,7 @@ Source = Callable[[Sequence[Example]], Records]
 """Attacks sentences."""
 
 
-def shard(examples: Sequence[Example], rank: int, count: int) -> list[Example]:
+def share_of(examples: Sequence[Example], rank: int, count: int) -> list[Example]:
     """Return the share of one process; every sentence belongs to exactly one share.
 
     Sentences are distributed by falling length, so that shares have equally many long ones. Results
@@ -310,7 +310,7 @@ class Ranks:
 
     def _share(self, attacked: Source, pending: Sequence[Example]) -> Records:
         """Yield the records of this rank's share."""
-        examples = shard(pending, self.rank.rank, self.rank.count)
+        examples = share_of(pending, self.rank.rank, self.rank.count)
         return (yield from attacked(examples)) if examples else Speed()
 
     def _check_parent(self) -> None:

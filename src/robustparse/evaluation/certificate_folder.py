@@ -95,10 +95,9 @@ def certify_into(
             },
         }
         if "shard" in run:
-            settings = {key: value for key, value in run.items() if key != "shard"}
-            answers = {"task": victim.task.name, "language": victim.task.answers.language}
-            about, heads = {**answers, "run": settings}, {CERTIFICATES: ""}
-            write_shard(folder, "certify", Shard.parse(run["shard"]), about, sums, heads)
+            shard, heads = Shard.parse(run["shard"]), {CERTIFICATES: ""}
+            whole = {key: value for key, value in run.items() if key != "shard"}
+            write_shard(folder, "certify", shard, victim.task, whole, sums, heads)
         summary = scores.summary(run, speed_summary(sums), versions())
         write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
         return summary

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from robustparse.certificates.allowed_inputs import Edits
 from robustparse.evaluation.accumulator import Accumulator
 from robustparse.evaluation.certificate_records import (
     Bounds,
@@ -33,7 +32,7 @@ class CertifiedScores(Accumulator):
         sentences: the number of sentences so far.
     """
 
-    def __init__(self, task: Task, edits: Sequence[Edits]) -> None:
+    def __init__(self, task: Task, edits: Sequence[int | str]) -> None:
         self.task, self.edits = task, [str(each) for each in edits]
         self.sentences = 0
         self._totals: Counter[str] = Counter()

@@ -20,6 +20,7 @@ from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.claim import differences
 from robustparse.evaluation.records import Count, read_record
 from robustparse.files import write_text, written
+from robustparse.tasks.task import Task
 
 SHARD = "shard.json"
 _REMEDY = "give what a command wrote with --shard, or run it again"
@@ -46,6 +47,8 @@ class ShardRecord(TypedDict):
     Attributes:
         command: the command that wrote it.
         shard: such as ``2/4``.
+        task: the task of the answers.
+        language: the language of logical forms, see `Answers.language`.
         run: what distinguishes the run from others, and is the same in all of its shards.
         versions: the versions of the libraries.
         sums: what is added up over the shards.
@@ -54,6 +57,8 @@ class ShardRecord(TypedDict):
 
     command: str
     shard: str
+    task: str
+    language: str | None
     run: dict[str, Any]
     versions: dict[str, str]
     sums: Sums
@@ -90,6 +95,7 @@ def write_shard(
     out: Path,
     command: str,
     shard: Shard,
+    task: Task,
     run: Mapping[str, Any],
     sums: Sums,
     heads: Mapping[str, str],
@@ -101,6 +107,7 @@ def write_shard(
         out: its folder or file.
         command: the command.
         shard: the shard.
+        task: the task of the answers.
         run, sums: see `ShardRecord`.
         heads: the heads of its files by name.
         blocks: the lines of a block by name, of files with several blocks.
@@ -113,8 +120,9 @@ def write_shard(
         }
         for name, head in heads.items()
     }
-    about = {"command": command, "shard": str(shard), "run": run, "versions": versions()}
-    record = {**about, "sums": sums, "files": files}
+    answers = {"task": task.name, "language": task.answers.language}
+    about = {"command": command, "shard": str(shard), **answers}
+    record = {**about, "run": run, "versions": versions(), "sums": sums, "files": files}
     write_text(record_file(out), json.dumps(record, indent=2) + "\n")
 
 
@@ -157,9 +165,10 @@ def _read(path: Path) -> StoredShard:
 
 
 def _settings(stored: StoredShard, count: int) -> dict[str, Any]:
-    record = stored.record
-    about = {"command": record["command"], "shards": count, "files": dict.fromkeys(record["files"])}
-    return {**about, **record["run"], "versions": record["versions"]}
+    """Return what all shards of a run have in common."""
+    common = {**stored.record, **stored.record["run"], "shards": count}
+    common["files"] = [*stored.record["files"]]
+    return {key: value for key, value in common.items() if key not in ("shard", "run", "sums")}
 
 
 def join(out: Path, shards: Sequence[StoredShard], name: str) -> None:
