@@ -28,6 +28,7 @@ from robustparse.evaluation.attack_processes import (
     attacked_records,
     drain,
     records_of_processes,
+    share_of,
 )
 from robustparse.evaluation.records import (
     GrowingFile,
