@@ -325,7 +325,7 @@ def _write(
     if file.shard is not None:
         of_attack = "attack" in made
         run = {"attack": of_attack, "made": {} if of_attack else made, "drawn": drawn}
-        run |= {"limit": file.limit, "sha256": {"data": file.digest()}}
+        run |= {"limit": file.limit, "columns": file.columns, "sha256": {"data": file.digest()}}
         write_shard(out, "augment", file.shard, task, run, sums, {"": head})
     terminal().print(f"{counts['n_copies']} copies in {out}", soft_wrap=True)
     if card is not None:

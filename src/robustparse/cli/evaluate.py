@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from robustparse.api.inputs import system_name
+from robustparse.api.inputs import digest, system_name
 from robustparse.api.sources import Checkpoints
 from robustparse.api.tables import pairs_table, score_table, service_note, terminal
 from robustparse.attacks.victim import CountingVictim
@@ -122,6 +122,7 @@ def evaluate(
         if file.shard is not None:
             of_data = {"limit": data.limit, "columns": columns_of(examples)}
             digests = {**source.digests(), "data": file.digest()}
+            digests |= {"hypothesis_only": digest(hypothesis_only)} if hypothesis_only else {}
             whole = {**run, **of_data, "sha256": digests}
             blocks = {PERTURBED: len(examples)} if noisy_answers else {}
             write_shard(folder, "evaluate", file.shard, task, whole, sums, heads, blocks)

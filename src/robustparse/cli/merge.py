@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from robustparse.api.merge import merge as merged
+from robustparse.api.tables import terminal
 
 
 def merge(out: str, shards: list[str]) -> None:
@@ -13,3 +14,4 @@ def merge(out: str, shards: list[str]) -> None:
         shards: the folders or files that a command wrote with --shard, in any order.
     """
     merged(Path(out), [Path(shard) for shard in shards])
+    terminal().print(f"{len(shards)} shards joined in {out}", soft_wrap=True)

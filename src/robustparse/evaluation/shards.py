@@ -25,6 +25,7 @@ from robustparse.tasks.task import Task
 SHARD = "shard.json"
 _REMEDY = "give what a command wrote with --shard, or run it again"
 _CHUNK = 1 << 20  # bytes
+_SHOWN = 10  # shards in a message
 
 
 class ShardFile(TypedDict):
@@ -127,13 +128,12 @@ def write_shard(
 
 
 def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
-    """Read the records of all shards of a run; return them by number.
+    """Read the records of all shards of a run, and check their files; return them by number.
 
     Raises:
         InputError: a shard is missing, doubled, unfinished, damaged, or of another run.
     """
-    if not paths:
-        raise InputError("no shard is given", expected="the folders or files of all shards")
+    _check_finished(paths)
     found: dict[int, StoredShard] = {}
     first = _read(paths[0])
     count = Shard.parse(first.record["shard"]).count
@@ -148,20 +148,32 @@ def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
             raise InputError(problem, path=path, remedy="give each shard once")
         found[shard.number] = stored
     if missing := [f"{number}/{count}" for number in range(1, count + 1) if number not in found]:
-        shown = ", ".join(missing[:10]) + (", …" if len(missing) > 10 else "")
-        problem = f"{len(missing)} of {count} shards are missing: {shown}"
+        problem = f"{len(missing)} of {count} shards are missing: {_listed(missing)}"
         raise InputError(problem, remedy="run their commands, and give all shards")
     return [found[number] for number in sorted(found)]
 
 
+def _check_finished(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if not path.exists():
+            raise InputError("no such shard", path=path, remedy=_REMEDY)
+    if unfinished := [str(path) for path in paths if not record_file(path).exists()]:
+        name = record_file(Path(unfinished[0])).name
+        problem = f"{len(unfinished)} of {len(paths)} shards are not finished, or were not written "
+        problem += f"with --shard: {_listed(unfinished)} (no {name})"
+        remedy = "run their commands again, which resumes them"
+        raise InputError(problem, path=unfinished[0], remedy=remedy)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+
+
 def _read(path: Path) -> StoredShard:
-    file = record_file(path)
-    if not path.exists():
-        raise InputError("no such shard", path=path, remedy=_REMEDY)
-    if not file.exists():
-        problem = f"is not finished, or was not written with --shard: it has no {file.name}"
-        raise InputError(problem, path=path, remedy="run the same command again, which resumes it")
-    return StoredShard(path, read_record(file, ShardRecord, _REMEDY))
+    stored = StoredShard(path, read_record(record_file(path), ShardRecord, _REMEDY))
+    for name, each in stored.record["files"].items():
+        _check_size(stored.file(name), each["size"])
+    return stored
 
 
 def _settings(stored: StoredShard, count: int) -> dict[str, Any]:
@@ -178,12 +190,7 @@ def join(out: Path, shards: Sequence[StoredShard], name: str) -> None:
         out: the file to write.
         shards: all shards, in order.
         name: the name of the file in a shard's folder; empty if a shard is a file.
-
-    Raises:
-        InputError: a file is missing, or is not the one that its run wrote.
     """
-    for shard in shards:
-        _check_size(shard.file(name), shard.record["files"][name]["size"])
     with written(out) as text:
         if "block" in shards[0].record["files"][name]:
             _join_blocks(text, shards, name)
