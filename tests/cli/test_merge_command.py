@@ -23,7 +23,7 @@ from robustparse.data.shard import Shard
 from robustparse.data.tables import table_text
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.evaluation.shards import write_shard
+from robustparse.evaluation.shards import record_file, write_shard
 from robustparse.files import write_pieces
 from robustparse.models import LSTMEncoder, Model, Seq2Seq
 from robustparse.tasks.dependency import DEPENDENCY
@@ -305,5 +305,6 @@ def test_raw_texts_are_divided_between_their_lines(made_trees, tmp_path):
     shards = [tmp_path / str(number) for number in (1, 2)]
     for number, path in enumerate(shards, start=1):
         main([*model, f"--out={path}", f"--shard={number}/2"])
-    merge(tmp_path / "merged", shards)
+    beside = [record_file(path) for path in shards]  # as a shell lists them for `*`
+    merge(tmp_path / "merged", [*beside, *shards])
     assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -215,7 +215,8 @@ def _check_shard(file: DataFile, keep: Keep) -> None:
     Raises:
         InputError: sentences that cannot be changed would be replaced by sentences of any shard.
     """
-    if file.shard is not None and keep == "changed" and file.fraction < 1 and file.limit is None:
+    drawn = file.fraction < 1 and file.unit == "sentences" and file.limit is None
+    if file.shard is not None and keep == "changed" and drawn:
         raise InputError(
             "sentences without a copy are replaced by any others of the data",
             key="--shard",

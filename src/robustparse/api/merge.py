@@ -17,10 +17,12 @@ from robustparse.evaluation.claim import claim
 from robustparse.evaluation.evaluated import evaluated
 from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, RunRecord, read_record
 from robustparse.evaluation.shards import (
+    SHARD,
     ShardRecord,
     StoredShard,
     join,
     read_shards,
+    record_file,
     remove_record,
 )
 from robustparse.files import (
@@ -42,15 +44,16 @@ def merge(out: Path, paths: Sequence[Path]) -> None:
 
     Args:
         out: the folder or file to write.
-        paths: the folders or files that a command wrote with ``--shard``, in any order.
+        paths: the folders or files that a command wrote with ``--shard``, in any order; records and
+            summaries next to files are left out.
 
     Raises:
         InputError: a shard is missing, doubled, unfinished, damaged, or of another run; or the
             output cannot be written.
     """
-    shards = read_shards(paths)
+    shards = read_shards([path for path in paths if not path.name.endswith(_BESIDE)])
     record = shards[0].record
-    with as_written(shards[0].path, record["command"]):
+    with as_written(record_file(shards[0].path), record["command"]):
         sums = added(shard.record["sums"] for shard in shards)
         summary = _SUMMARIES[record["command"]](record, sums)
     if (reach := summary.get("reach")) and reach["attacked"] and not reach["changeable"]:
@@ -123,6 +126,7 @@ _SUMMARIES: dict[str, Callable[[ShardRecord, Sums], Mapping[str, Any]]] = {
     "augment": _copies_summary,
     "predict": lambda _, __: {},
 }
+_BESIDE = (f".{SHARD}", ".summary.json")
 _CLAIMS: dict[str, tuple[str, type[Any]]] = {
     "attack": (EXAMPLES, RunRecord),
     "certify": (CERTIFICATES, CertificateRun),

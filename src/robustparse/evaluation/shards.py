@@ -154,6 +154,8 @@ def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
 
 
 def _check_finished(paths: Sequence[Path]) -> None:
+    if not paths:
+        raise InputError("no shard is given", expected="the folders or files of all shards")
     for path in paths:
         if not path.exists():
             raise InputError("no such shard", path=path, remedy=_REMEDY)
