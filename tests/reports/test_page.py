@@ -52,7 +52,7 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     # Three sentences, each with its caption, the title of its picture and its word.
     assert page.text.count("<b>") == 3 * 3
     assert "b" not in page.tags
-    caption = "ate became <b> . With it, “clean” changed 2 other arcs: 0 arcs were"
+    caption = "ate became <b> . With it, “clean” changed 2 other arcs (wrong before: 0,"
     assert page.text.count(caption) == 3
     assert all(address.startswith("#") for address in page.addresses)
     assert not {"link", "img", "iframe"} & set(page.tags)
@@ -62,7 +62,7 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     assert [p.name for p in out.parent.iterdir()] == ["report.html"]  # nothing left aside
     first = out.read_bytes()
     build_report([other], out)
-    assert "With them, “robust” changed 1 other arc: " in parse(out).text
+    assert "With them, “robust” changed 1 other arc (" in parse(out).text
     build_report([base, other], out)
     assert out.read_bytes() == first
 
