@@ -21,7 +21,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.attack_processes import shard
+from robustparse.evaluation.attack_processes import share_of
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.records import encode_record, example_record
 from robustparse.metrics import counted_words
@@ -159,7 +159,7 @@ def test_packing_and_shards_change_nothing(name, models, reference) -> None:
     results: Results = {}
     for rank in range(3):
         packed = recipe(name, models, live=4, batch_queries=7)
-        results |= by_id(name, packed, shard(examples_of(name), rank, 3))
+        results |= by_id(name, packed, share_of(examples_of(name), rank, 3))
     assert results == reference
 
 
