@@ -42,9 +42,8 @@ def name(request: pytest.FixtureRequest) -> str:
     ids=str,
 )
 def test_packing_and_order_change_nothing(name: str, packing: dict) -> None:
-    examples = CASES[name].examples
-    some = examples if "batch_queries" in packing else examples[::-1]
-    assert CASES[name].run(some, **packing) == reference(name)
+    some = CASES[name].examples[:: 3 if "batch_queries" in packing else -1]
+    assert CASES[name].run(some, **packing) == {one.id: reference(name)[one.id] for one in some}
 
 
 @pytest.mark.parametrize("name", of_parsers())

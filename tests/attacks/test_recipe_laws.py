@@ -153,9 +153,9 @@ def test_some_words_are_never_changed(name, reference) -> None:
 
 def test_packing_and_shards_change_nothing(name, models, reference) -> None:
     one_by_one = recipe(name, models, live=1, batch_queries=1)
-    found = by_id(name, one_by_one, examples_of(name)[::-2])  # every second one, the last first
+    found = by_id(name, one_by_one, examples_of(name)[::-4])  # every fourth one, the last first
     assert found == {each: reference[each] for each in found}
-    assert len(found) == 5
+    assert len(found) == 3
     results: Results = {}
     for rank in range(3):
         packed = recipe(name, models, live=4, batch_queries=7)

@@ -70,24 +70,26 @@ SCHEDULED: Settings = {
     "init_args": {"scheduling": {1: 2, 2: 3}},
 }
 
+STOPPED = "early stopping"
 SHORT = {"max_steps": 18, "limit_train_batches": 14, "limit_val_batches": 2}
 # Each kind of run that is resumed: callbacks and settings of write_config over those of SHORT.
 RUNS: dict[str, dict[str, Any]] = {
-    "clean": {},
-    "accumulation by epoch": {
-        "callbacks": [SCHEDULED],
+    "surface noise, accumulation by epoch": {
+        "callbacks": [NOISE, SCHEDULED],
         "max_steps": -1,
         "max_epochs": 5,
         "limit_train_batches": 8,
     },
-    "validation across epochs": {"val_check_interval": 9, "check_val_every_n_epoch": None},
-    "PGD": {"callbacks": [PGD]},
+    "PGD, validation across epochs": {
+        "callbacks": [PGD],
+        "val_check_interval": 9,
+        "check_val_every_n_epoch": None,
+    },
     "substitution adversaries": {"callbacks": [REPLACEMENT, SUBSTITUTION, MONITOR]},
     "stack-pointer": {"parser": "StackPointerParser", "callbacks": [FREELB]},
-    "surface noise": {"callbacks": [NOISE]},
     "ASCC": {"callbacks": [ASCC]},
     "substitution with agreement": {"callbacks": [AGREEMENT]},
-    "early stopping": {"callbacks": [STOPPING], "val_check_interval": 5, "max_steps": 40},
+    STOPPED: {"callbacks": [STOPPING], "val_check_interval": 5, "max_steps": 40},
 }
 
 
@@ -149,7 +151,7 @@ def test_a_longer_run_resumes_from_the_end_of_a_shorter(server: Forks, tmp_path:
 def test_a_run_that_was_stopped_early_is_at_its_end(server: Forks, tmp_path: Path) -> None:
     """Started again it trains no further, unless the callback is taken out."""
     run = tmp_path / "run"
-    config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS["early stopping"]})
+    config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS[STOPPED]})
     server.run(fit(config, run))
     ended, last = metrics(run), (run / "last.ckpt").read_bytes()
     assert server.run(fit(config, run))[0] == 0

@@ -135,7 +135,7 @@ def test_members_share_each_step(kind: str, mean: str):
         states = [member(batch) for member, batch in zip(members, batches, strict=True)]
         return members[0].codec.decode_rows(members[0].decode(members, states, batches), [])
 
-    for seed in range(1 if kind == "Coarse2Fine" else 6):  # the former is trained, which takes long
+    for seed in range(1 if kind == "Coarse2Fine" else 3):  # the former is trained, which takes long
         one, again = make(kind, seed, longest=30), make(kind, seed, longest=30)
         other = make(kind, seed + 1, longest=30)
         assert forms(one, again) == forms(one)
@@ -148,14 +148,14 @@ def test_members_share_each_step(kind: str, mean: str):
 
 @pytest.mark.parametrize("kind", ["Seq2Seq", "TranX", "Coarse2Fine"])
 def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str):
-    examples = sample_questions(0).train[:30]
+    examples = sample_questions(0).train[:12]
     vocabulary = Vocabulary.from_examples(examples, min_count=1)
     encoder = LSTMEncoder(24, 0, hidden=24, layers=1, dropout=0.0)
     sizes: dict[str, Any] = {"hidden": 32, "dropout": 0.0, "smoothing": 0.0, "beam": 2}
     own = {"Seq2Seq": {"token_dim": 16, "token_dropout": 0.0}, "TranX": {"action_dim": 16}}
     sizes |= own.get(kind, {"input_dim": 16})
     parser = KINDS[kind][0](encoder, vocabulary=vocabulary, **sizes)
-    train(parser, examples, 150, 1e-2)
+    train(parser, examples, 150, 2e-2)
     parser.eval()
     batch = batch_of(parser, examples)
     with torch.no_grad():
@@ -173,7 +173,7 @@ def test_it_learns_the_sample_and_its_goal_follows_the_gold_forms_loss(kind: str
     )
     for search in searches:
         attack = Attack(VocabularyWords(sample=8), search, goal=WrongForm())
-        assert any(outcome.success for outcome in attack.run(examples[:12], victim))
+        assert any(outcome.success for outcome in attack.run(examples, victim))
 
 
 @KIND
@@ -212,7 +212,7 @@ def test_it_learns_prolog(kind: str):
         for id_, (text, form) in enumerate(zip(texts, forms, strict=True))
     ]
     parser = make(kind, examples=examples, hidden=12, longest=30)
-    train(parser, examples, 200, 0.05)
+    train(parser, examples, 200, 0.1)
     assert parser.predict(texts) == list(forms)
 
 
