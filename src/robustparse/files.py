@@ -12,7 +12,7 @@ import unicodedata
 import zipfile
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -441,6 +441,11 @@ def write_text(path: Path, content: str) -> None:
     """Write a text file; see `written`."""
     with written(path) as file:
         file.write(content)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON object, indented; see `written`."""
+    write_text(path, json.dumps(content, indent=2) + "\n")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -131,15 +131,20 @@ def written(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_merged_shards_are_the_files_of_one_process(command, made, tmp_path):
-    compare(command, made, tmp_path)
+def test_merged_shards_are_the_files_of_one_process(command, made, tmp_path, capsys):
+    compare(command, made, tmp_path, capsys)
 
 
-def test_copies_by_an_attack_are_merged_with_its_folders(made_trees, tmp_path):
-    compare("augment --attack", made_trees, tmp_path)
+def test_copies_by_an_attack_are_merged_with_its_folders(made_trees, tmp_path, capsys):
+    compare("augment --attack", made_trees, tmp_path, capsys)
 
 
-def compare(command: str, made: Path, tmp_path: Path) -> None:
+def listing(shard: Path) -> list[Path]:
+    """A shard, or a file with what stands next to it, as a shell lists it for ``*``."""
+    return [shard] if shard.is_dir() else sorted(shard.parent.iterdir())
+
+
+def compare(command: str, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments(command, made, tmp_path / "whole"))
     shards = []
     for number in (1, 2):
@@ -147,7 +152,10 @@ def compare(command: str, made: Path, tmp_path: Path) -> None:
         main(given)
         shards.append(output(given))
     merged = arguments(command, made, tmp_path / "merged")
-    main(["merge", output(merged), *reversed(shards)])
+    listed = [str(path) for shard in shards for path in listing(Path(shard))]
+    capsys.readouterr()
+    main(["merge", output(merged), *reversed(listed)])
+    assert capsys.readouterr().out.startswith("2 shards ")
     files = written(tmp_path / "merged")
     assert files == written(tmp_path / "whole")
     assert len(files) >= (1 if command == "predict" else 2)
@@ -177,6 +185,22 @@ def other_data() -> None:
     copies("2/3")
 
 
+def renamed(name: str) -> None:
+    """The record names another file."""
+    record = json.loads(RECORD.read_text())
+    record["files"] = {name: record["files"][""]}
+    RECORD.write_text(json.dumps(record))
+
+
+def blocked(block: int, *numbers: int) -> None:
+    """The records say that their files have blocks."""
+    for number in numbers:
+        path = Path(f"{number}.conllu.shard.json")
+        record = json.loads(path.read_text())
+        record["files"][""]["block"] = block
+        path.write_text(json.dumps(record))
+
+
 SECOND, RECORD = Path("2.conllu"), Path("2.conllu.shard.json")
 # What is done to the second shard, the shards that are given, the file that the error names, and a
 # part of the message.
@@ -191,6 +215,11 @@ UNFIT: dict[str, tuple[Callable[[], object], str, Path | None, str]] = {
     "another seed": (lambda: copies("2/3", "--seed=1"), "123", SECOND, "seed: 0 there, 1 here"),
     "of another count": (lambda: copies("2/4"), "123", SECOND, "3 there, 4 here"),
     "of other data": (other_data, "123", SECOND, "content of data"),
+    "file above": (lambda: renamed("../x"), "123", RECORD, "../x"),
+    "folder above": (lambda: renamed(".."), "123", RECORD, ".."),
+    "whole path": (lambda: renamed("/tmp/x"), "123", RECORD, "/tmp/x"),
+    "empty blocks": (lambda: blocked(0, 1, 2, 3), "123", Path("1.conllu.shard.json"), "1"),
+    "blocks in one": (lambda: blocked(1, 2), "123", SECOND, "blocks"),
 }
 
 
@@ -224,6 +253,19 @@ def test_a_shard_that_is_interrupted_resumes(tmp_path, made_trees, monkeypatch, 
     assert all(resumed[name] == whole[name] for name in whole if name != "shard.json")
     records = [json.loads(each["shard.json"]) for each in (resumed, whole)]
     assert records[0]["sums"]["attack"] == records[1]["sums"]["attack"]
+    (tmp_path / "out" / "shard.json").unlink()  # killed after the summary
+    main(given)
+    assert (tmp_path / "out" / "shard.json").exists()
+
+
+def test_shards_under_other_operations_do_not_fit(made_trees, tmp_path):
+    shards = [tmp_path / "1", tmp_path / "2"]
+    for shard, operation in zip(shards, ("typos", "casing"), strict=True):
+        more = (f"--shard={shard.name}/2", f"--perturbed={operation}")
+        main(arguments("evaluate", made_trees, shard, *more))
+    with pytest.raises(InputError) as error:
+        merge(tmp_path / "merged", shards)
+    assert "operations" in error.value.found
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "1/0", "a/b", "1/2/3", "-1/2", "1/9"])

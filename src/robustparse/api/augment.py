@@ -6,7 +6,6 @@ the training sentences and add every copy, the unchanged ones too; Wang et al. (
 add the changed ones.
 """
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +33,7 @@ from robustparse.evaluation.records import (
     read_run,
 )
 from robustparse.evaluation.shards import remove_record, write_shard
-from robustparse.files import check_no_input, write_pieces, write_text, written
+from robustparse.files import check_no_input, write_json, write_pieces, written
 from robustparse.metrics import percent
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.tasks.registry import named, pairs_of
@@ -53,7 +52,7 @@ _ABOUT = (
 )
 
 TRIES = 5
-"""How often operations are drawn for a sentence until its gold answer survives."""
+"""How often operations are drawn for a sentence until a copy keeps the gold answer."""
 
 
 def write_perturbed_copies(
@@ -213,7 +212,7 @@ def _check_shard(file: DataFile, keep: Keep) -> None:
     """Check that a shard can draw its sentences without the others.
 
     Raises:
-        InputError: sentences that cannot be changed would be replaced by sentences of any shard.
+        InputError: sentences that cannot be changed would be replaced by sentences of other shards.
     """
     drawn = file.fraction < 1 and file.unit == "sentences" and file.limit is None
     if file.shard is not None and keep == "changed" and drawn:
@@ -283,7 +282,7 @@ def _write(
     file: DataFile,
     keep: Keep,
     made: Mapping[str, Any],
-    about: Mapping[str, int],
+    examples: Mapping[str, int],
     card: Card | None,
     copies: Copies,
 ) -> None:
@@ -294,7 +293,7 @@ def _write(
         file: the file of the sentences.
         keep: which copies to write.
         made: how the copies were made, or the summary of the attack that made them.
-        about: counts of sentences with and without copies.
+        examples: counts of sentences with and without copies.
         card: the card of a dataset of the pairs, see `dataset_beside`; None to write none.
         copies: the copies.
     """
@@ -321,8 +320,8 @@ def _write(
             pieces = task.files.write_all((copy, None, None) for copy, _ in counted())
         head = write_pieces(file_of_copies, pieces)
     drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
-    sums = {"examples": about, "copies": counts}
-    write_text(summary_beside(out), json.dumps(report(made, drawn, sums), indent=2) + "\n")
+    sums = {"examples": examples, "copies": counts}
+    write_json(summary_beside(out), copies_summary(made, drawn, sums))
     if file.shard is not None:
         of_attack = "attack" in made
         run = {"attack": of_attack, "made": {} if of_attack else made, "drawn": drawn}
@@ -346,7 +345,7 @@ def _row(copy: Example, original: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def report(made: Mapping[str, Any], drawn: Mapping[str, Any], sums: Sums) -> dict[str, Any]:
+def copies_summary(made: Mapping[str, Any], drawn: Mapping[str, Any], sums: Sums) -> dict[str, Any]:
     """Return the content of the summary.
 
     Args:

@@ -1,11 +1,10 @@
-"""``robustparse merge``: join what the shards of a run wrote into what one process writes."""
+"""``robustparse merge``: combine the outputs of all shards into that of an unsharded run."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from robustparse.api.augment import attack_folder, check_copies, report, summary_beside
+from robustparse.api.augment import attack_folder, check_copies, copies_summary, summary_beside
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums, added
 from robustparse.evaluation.attack_processes import Speed
@@ -17,7 +16,6 @@ from robustparse.evaluation.claim import claim
 from robustparse.evaluation.evaluated import evaluated
 from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, RunRecord, read_record
 from robustparse.evaluation.shards import (
-    SHARD,
     ShardRecord,
     StoredShard,
     join,
@@ -31,52 +29,96 @@ from robustparse.files import (
     check_output_file,
     locked,
     make_folder,
-    write_text,
+    write_json,
 )
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 
 
-def merge(out: Path, paths: Sequence[Path]) -> None:
+class _Command(NamedTuple):
+    """How the outputs of a command are merged.
+
+    Attributes:
+        summary: computes the scores from the added sums.
+        file: the file of the scores in a folder; empty for a command that writes a file.
+        lines: the file of a folder that a run claims, see `claim`; empty if it claims none.
+        run: the type of ``run.json``.
+    """
+
+    summary: Callable[[ShardRecord, Sums], Mapping[str, Any]]
+    file: str = ""
+    lines: str = ""
+    run: type[Any] = dict
+
+
+def merge(out: Path, paths: Sequence[Path]) -> int:
     """Join the folders or files of all shards of a run.
 
     Memory does not grow with the number of sentences. Times are summed over the shards.
 
     Args:
         out: the folder or file to write.
-        paths: the folders or files that a command wrote with ``--shard``, in any order; records and
-            summaries next to files are left out.
+        paths: the folders or files that a command wrote with ``--shard``, in any order; what
+            commands write next to these files is left out: records, summaries, and the folders of
+            the attacks of `augment`.
+
+    Returns:
+        The number of shards.
 
     Raises:
         InputError: a shard is missing, doubled, unfinished, damaged, or of another run; or the
             output cannot be written.
     """
-    shards = read_shards([path for path in paths if not path.name.endswith(_BESIDE)])
+    shards = read_shards(_without_sidecars(paths))
     record = shards[0].record
     with as_written(record_file(shards[0].path), record["command"]):
+        command = _COMMANDS[record["command"]]
         sums = added(shard.record["sums"] for shard in shards)
-        summary = _SUMMARIES[record["command"]](record, sums)
-    if (reach := summary.get("reach")) and reach["attacked"] and not reach["changeable"]:
-        problem = f"the attack could change none of {reach['attacked']} sentences"
-        raise InputError(problem, remedy="attack some of them without --shard, to learn the reason")
-    if "" in record["files"]:
-        _merge_files(out, shards, summary)
+        summary = command.summary(record, sums)
+    _check_changeable(summary)
+    if command.file:
+        _merge_folders(out, shards, summary, command)
     else:
-        _merge_folders(out, shards, summary)
+        _merge_files(out, shards, summary)
+    return len(shards)
 
 
-def _merge_folders(out: Path, shards: Sequence[StoredShard], summary: Mapping[str, Any]) -> None:
+def _without_sidecars(paths: Sequence[Path]) -> list[Path]:
+    """Leave out what commands write next to the files of shards, as a shell lists it for ``*``."""
+    sidecars = set[Path]()
+    for path in paths:
+        if path.name and not path.is_dir():
+            sidecars |= {record_file(path), summary_beside(path), attack_folder(path)} - {path}
+    return [path for path in paths if path not in sidecars]
+
+
+def _check_changeable(summary: Mapping[str, Any]) -> None:
+    """Check that an attack could change a sentence of any shard.
+
+    Raises:
+        InputError: it could change none.
+    """
+    reach = summary.get("reach")
+    if reach and reach["attacked"] and not reach["changeable"]:
+        problem = f"the attack could change none of {reach['attacked']} sentences"
+        remedy = "attack a few of them without --shard; the error then names the reason"
+        raise InputError(problem, remedy=remedy)
+
+
+def _merge_folders(
+    out: Path, shards: Sequence[StoredShard], summary: Mapping[str, Any], command: _Command
+) -> None:
     """Join folders of `attack`, `certify` or `evaluate`."""
     record = shards[0].record
     check_no_input(make_folder(out), [str(shard.path) for shard in shards])
     with locked(out, "merge", "OUT"):
-        if record["command"] in _CLAIMS:
-            lines, kind = _CLAIMS[record["command"]]
-            claim(out, record["run"], kind, lines, begun=(out / lines).exists())
+        if command.lines:
+            begun = (out / command.lines).exists()
+            claim(out, record["run"], command.run, command.lines, begun)
         remove_record(out)
         for name in record["files"]:
             join(out / name, shards, name)
-        _write(out / (SCORES if record["command"] == "evaluate" else SUMMARY), summary)
+        write_json(out / command.file, summary)
 
 
 def _merge_files(out: Path, shards: Sequence[StoredShard], summary: Mapping[str, Any]) -> None:
@@ -92,7 +134,7 @@ def _merge_files(out: Path, shards: Sequence[StoredShard], summary: Mapping[str,
     remove_record(out)
     join(out, shards, "")
     if summary:
-        _write(summary_beside(out), summary)
+        write_json(summary_beside(out), summary)
 
 
 def _attack_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
@@ -116,26 +158,17 @@ def _scores(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
 
 
 def _copies_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
-    return report(record["run"]["made"], record["run"]["drawn"], sums)
+    return copies_summary(record["run"]["made"], record["run"]["drawn"], sums)
 
 
-_SUMMARIES: dict[str, Callable[[ShardRecord, Sums], Mapping[str, Any]]] = {
-    "attack": _attack_summary,
-    "certify": _certified_summary,
-    "evaluate": _scores,
-    "augment": _copies_summary,
-    "predict": lambda _, __: {},
-}
-_BESIDE = (f".{SHARD}", ".summary.json")
-_CLAIMS: dict[str, tuple[str, type[Any]]] = {
-    "attack": (EXAMPLES, RunRecord),
-    "certify": (CERTIFICATES, CertificateRun),
+_COMMANDS = {
+    "attack": _Command(_attack_summary, SUMMARY, EXAMPLES, RunRecord),
+    "certify": _Command(_certified_summary, SUMMARY, CERTIFICATES, CertificateRun),
+    "evaluate": _Command(_scores, SCORES),
+    "augment": _Command(_copies_summary),
+    "predict": _Command(lambda _, __: {}),
 }
 
 
 def _task(record: ShardRecord) -> Task:
     return named(record["task"], record["language"])
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    write_text(path, json.dumps(content, indent=2) + "\n")

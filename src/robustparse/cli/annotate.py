@@ -4,7 +4,6 @@
 reads what they answered, and how far they agree.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +16,7 @@ from robustparse.annotation.score import score as score_answers
 from robustparse.api.tables import terminal
 from robustparse.errors import InputError
 from robustparse.evaluation.records import EXAMPLES, pairs_of, read_finished
-from robustparse.files import write_text
+from robustparse.files import write_json
 from robustparse.options.arguments import checked
 from robustparse.options.command import run_command
 
@@ -71,7 +70,7 @@ def score(key: str, files: list[str], out: str | None = None) -> None:
     """
     scores = score_answers(Path(key), [Path(path) for path in files])
     if out is not None:
-        write_text(Path(out), json.dumps(scores, indent=2) + "\n")
+        write_json(Path(out), scores)
     terminal().print(_table(scores))
 
 

@@ -107,6 +107,7 @@ def evaluate(
     about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
     run: dict[str, Any] = {"about": about, "settings": source.settings, "seed": seed}
     run |= {"hypothesis_only": hypothesis_only}
+    run |= {"operations": [each.name for each in perturbed or []]}
     scores = evaluated(task, run, sums, reworded)
     if folder is not None:
         _warn(task.files.not_written(examples, name))
@@ -120,12 +121,12 @@ def evaluate(
             heads[PERTURBED] = ""
         write_scores(folder / SCORES, scores)
         if file.shard is not None:
-            of_data = {"limit": data.limit, "columns": columns_of(examples)}
+            data_settings = {"limit": data.limit, "columns": columns_of(examples)}
             digests = {**source.digests(), "data": file.digest()}
             digests |= {"hypothesis_only": digest(hypothesis_only)} if hypothesis_only else {}
-            whole = {**run, **of_data, "sha256": digests}
+            settings = {**run, **data_settings, "sha256": digests}
             blocks = {PERTURBED: len(examples)} if noisy_answers else {}
-            write_shard(folder, "evaluate", file.shard, task, whole, sums, heads, blocks)
+            write_shard(folder, "evaluate", file.shard, task, settings, sums, heads, blocks)
     names_of = (*task.scores.names, *task.scores.further)
     _print(
         {

@@ -1,4 +1,4 @@
-"""``robustparse merge``: join what the shards of a run wrote into what one process writes."""
+"""``robustparse merge``: combine the outputs of all shards into that of an unsharded run."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from robustparse.api.tables import terminal
 
 
 def merge(out: str, shards: list[str]) -> None:
-    """Join the folders or files of all shards of a run into what one process writes.
+    """Combine the outputs of all shards of a run into that of an unsharded run.
 
     Args:
         out: the folder or file to write.
         shards: the folders or files that a command wrote with --shard, in any order.
     """
-    merged(Path(out), [Path(shard) for shard in shards])
-    terminal().print(f"{len(shards)} shards joined in {out}", soft_wrap=True)
+    count = merged(Path(out), [Path(shard) for shard in shards])
+    terminal().print(f"{count} shards joined in {out}", soft_wrap=True)

@@ -1,6 +1,5 @@
 """``robustparse transfer``: sentences made against some models, given to others."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from robustparse.cli.options import DecodingOptions
 from robustparse.errors import InputError
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
-from robustparse.files import make_folder, write_text
+from robustparse.files import make_folder, write_json
 from robustparse.metrics import score_name
 from robustparse.reports.transfer_maps import FILE
 from robustparse.victims.black_box import BlackBox
@@ -66,8 +65,7 @@ def transfer(
         }
         record = {"version": __version__, "task": task.name, "sources": names, "targets": targets}
         counts = {"n_sentences": len(sources[0].originals)}
-        content = json.dumps({**record, **counts, "rates": rates}, indent=2)
-        write_text(make_folder(Path(out)) / FILE, f"{content}\n")
+        write_json(make_folder(Path(out)) / FILE, {**record, **counts, "rates": rates})
     for score in task.scores.names:
         terminal().print(
             _table(score, names, targets, [[c[score] for c in column] for column in columns])

@@ -5,7 +5,6 @@ continues with the sentences that have no record. ``run.json`` describes the run
 different runs never mix; one process at a time may write into the folder.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -37,8 +36,9 @@ from robustparse.evaluation.records import (
     records_by_id,
     share_files,
 )
-from robustparse.evaluation.shards import versions, write_shard
-from robustparse.files import as_written, locked, make_folder, write_pieces, write_text, written
+from robustparse.evaluation.shards import record_file, remove_record, write_shard
+from robustparse.evaluation.versions import versions
+from robustparse.files import as_written, locked, make_folder, write_json, write_pieces, written
 from robustparse.tasks.task import Task, Written
 from robustparse.types import Example
 
@@ -66,8 +66,11 @@ class AttackFolder:
         self._positions: dict[int, int] = {}  # of each record's first byte in examples.jsonl
         self._read_earlier_records()
         self.pending = [each for each in examples if each.id not in self._positions]
-        done = not self.pending and (folder / SUMMARY).exists()
+        last = record_file(folder) if "shard" in run else folder / SUMMARY
+        done = not self.pending and last.exists()
         self.finished = read_summary(folder, _DELETE) if done else None
+        if not done:
+            remove_record(folder)
 
     @classmethod
     @contextmanager
@@ -118,15 +121,14 @@ class AttackFolder:
         for file in share_files(self.folder):
             file.unlink()
         remove_logs(self.folder)
-        if "shard" in self.run:
-            heads = {EXAMPLES: "", f"adversarial{ending}": head}
-            self._write_shard(speed, heads)
-        else:
+        if "shard" not in self.run:
             self.totals.changeable.check(self.attack, [*self._examples.values()])
         summary = self.totals.summary(
             self.run, self.attack.budget, speed.summary(len(self.pending)), versions()
         )
-        write_text(self.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
+        write_json(self.folder / SUMMARY, summary)
+        if "shard" in self.run:
+            self._write_shard(speed, {EXAMPLES: "", f"adversarial{ending}": head})
         return summary
 
     def _write_shard(self, speed: Speed, heads: Mapping[str, str]) -> None:

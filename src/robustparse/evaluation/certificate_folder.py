@@ -5,7 +5,6 @@ run that was killed continues with the sentences that have no line. ``run.json``
 (`claim`).
 """
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -37,8 +36,9 @@ from robustparse.evaluation.records import (
     records_by_id,
     stored_records,
 )
-from robustparse.evaluation.shards import versions, write_shard
-from robustparse.files import as_written, locked, make_folder, write_text, written
+from robustparse.evaluation.shards import record_file, remove_record, write_shard
+from robustparse.evaluation.versions import versions
+from robustparse.files import as_written, locked, make_folder, write_json, written
 from robustparse.types import Example
 
 _REMEDY = "give a folder that `robustparse certify --out` wrote, or run certify again"
@@ -72,8 +72,10 @@ def certify_into(
         scores = CertifiedScores(victim.task, exhaustive.edits)
         positions = _add_earlier(folder, exhaustive, examples, run, scores)
         pending = [example for example in examples if example.id not in positions]
-        if not pending and (folder / SUMMARY).exists():
+        last = record_file(folder) if "shard" in run else folder / SUMMARY
+        if not pending and last.exists():
             return read_certified_summary(folder)
+        remove_record(folder)
         begin, statistics = time.perf_counter(), Statistics()
         with closing(exhaustive.certificates(pending, victim, statistics)) as certificates:
             for certificate in certificates:
@@ -94,12 +96,12 @@ def certify_into(
                 "victim_seconds": round(statistics.victim_seconds, 3),
             },
         }
+        summary = scores.summary(run, speed_summary(sums), versions())
+        write_json(folder / SUMMARY, summary)
         if "shard" in run:
             shard, heads = Shard.parse(run["shard"]), {CERTIFICATES: ""}
-            whole = {key: value for key, value in run.items() if key != "shard"}
-            write_shard(folder, "certify", shard, victim.task, whole, sums, heads)
-        summary = scores.summary(run, speed_summary(sums), versions())
-        write_text(folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
+            settings = {key: value for key, value in run.items() if key != "shard"}
+            write_shard(folder, "certify", shard, victim.task, settings, sums, heads)
         return summary
 
 

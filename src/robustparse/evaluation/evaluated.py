@@ -1,6 +1,5 @@
 """The scores of `evaluate`, from sums over sentences."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import scored
 from robustparse.evaluation.perturbed import perturbed_scores
-from robustparse.evaluation.shards import versions
-from robustparse.files import write_text
+from robustparse.evaluation.versions import versions
+from robustparse.files import write_json
 from robustparse.tasks.task import Task
 
 
@@ -50,4 +49,4 @@ def evaluated(
 
 def write_scores(path: Path, report: Mapping[str, Any]) -> None:
     """Write scores and the versions of the libraries."""
-    write_text(path, json.dumps({**report, "versions": versions()}, indent=2) + "\n")
+    write_json(path, {**report, "versions": versions()})

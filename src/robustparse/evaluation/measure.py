@@ -4,7 +4,6 @@ Perplexity before and after (Wang et al. 2021, Table 3; Yoo et al. 2020), the si
 words to those they replaced, and of whole sentences (Jin et al. 2020, Table 3).
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_details import NOT_MEASURED
 from robustparse.evaluation.records import EXAMPLES, SUMMARY, WHEN, Pair, pairs_of, read_finished
-from robustparse.files import file_digest, read_json, write_text
+from robustparse.files import file_digest, read_json, write_json
 
 QUALITY = "quality.json"
 _TEXTS_AT_ONCE = 256
@@ -70,9 +69,9 @@ def measure(
         kept = {name: measures[name] for name in NOT_MEASURED if name in measures}
         versions = {"robustparse": __version__}
         quality = {"examples": digest, **kept, "versions": versions}
-        write_text(folder / QUALITY, json.dumps(quality, indent=2) + "\n")
+        write_json(folder / QUALITY, quality)
         written = {**summary, **NOT_MEASURED, **in_summary(measures)}
-        write_text(folder / SUMMARY, json.dumps(written, indent=2) + "\n")
+        write_json(folder / SUMMARY, written)
     return quality
 
 

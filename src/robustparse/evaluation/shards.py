@@ -1,29 +1,28 @@
-"""What the run of a shard tells `merge`: its settings, its sums and its files.
+"""The record that a shard leaves for `merge`: its settings, its sums and its files.
 
-A run with ``--shard`` writes ``shard.json`` into its folder, or next to its file, when everything
-else is written. Shards of the same run have equal settings; their files are joined byte by byte,
-and their scores follow from the sum of their sums.
+A run with ``--shard`` writes ``shard.json`` into its folder, or next to its file, after all other
+files. Shards of the same run have equal settings; their files are joined byte by byte, and scores
+are computed from the added sums.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired, TextIO, TypedDict
+from typing import Annotated, Any, NamedTuple, NotRequired, TextIO, TypedDict
 
-import torch
+import msgspec
 
-from robustparse import __version__
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.claim import differences
 from robustparse.evaluation.records import Count, read_record
-from robustparse.files import write_text, written
+from robustparse.evaluation.versions import versions
+from robustparse.files import write_json, written
 from robustparse.tasks.task import Task
 
 SHARD = "shard.json"
-_REMEDY = "give what a command wrote with --shard, or run it again"
+_REMEDY = "name an output of a command with --shard, or run that command again"
 _CHUNK = 1 << 20  # bytes
 _SHOWN = 10  # shards in a message
 
@@ -34,12 +33,13 @@ class ShardFile(TypedDict):
     Attributes:
         head: what every shard's file starts with, such as the header of a table.
         size: its bytes.
-        block: the lines of a block, if the file has several blocks with a line for each sentence.
+        block: the lines for each operation in a file of several operations, such as
+            ``perturbed.jsonl``, with a line for each sentence.
     """
 
     head: str
     size: Count
-    block: NotRequired[Count]
+    block: NotRequired[Annotated[int, msgspec.Meta(ge=1)]]
 
 
 class ShardRecord(TypedDict):
@@ -50,7 +50,7 @@ class ShardRecord(TypedDict):
         shard: such as ``2/4``.
         task: the task of the answers.
         language: the language of logical forms, see `Answers.language`.
-        run: what distinguishes the run from others, and is the same in all of its shards.
+        run: the settings that must be equal in all shards.
         versions: the versions of the libraries.
         sums: what is added up over the shards.
         files: the files to join, by name; the name of a single file is empty.
@@ -72,18 +72,18 @@ class StoredShard(NamedTuple):
     path: Path
     record: ShardRecord
 
+    @property
+    def shard(self) -> Shard:
+        """The number of the shard and how many there are."""
+        return Shard.parse(self.record["shard"])
+
     def file(self, name: str) -> Path:
         """Return a file of the shard."""
         return self.path / name if name else self.path
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the libraries that results depend on."""
-    return {"robustparse": __version__, "torch": str(torch.__version__)}
-
-
 def record_file(out: Path) -> Path:
-    """Return the file of the record of a folder or a file."""
+    """Return the path of the record that belongs to an output."""
     return out / SHARD if out.is_dir() else out.with_name(f"{out.name}.{SHARD}")
 
 
@@ -124,7 +124,7 @@ def write_shard(
     answers = {"task": task.name, "language": task.answers.language}
     about = {"command": command, "shard": str(shard), **answers}
     record = {**about, "run": run, "versions": versions(), "sums": sums, "files": files}
-    write_text(record_file(out), json.dumps(record, indent=2) + "\n")
+    write_json(record_file(out), record)
 
 
 def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
@@ -135,12 +135,12 @@ def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
     """
     _check_finished(paths)
     found: dict[int, StoredShard] = {}
-    first = _read(paths[0])
-    count = Shard.parse(first.record["shard"]).count
-    for path in paths:
-        stored = _read(path)
-        shard = Shard.parse(stored.record["shard"])
-        for difference in differences(_settings(first, count), _settings(stored, shard.count)):
+    all_stored = [_read(path) for path in paths]
+    first = all_stored[0]
+    count = first.shard.count
+    for stored in all_stored:
+        path, shard = stored.path, stored.shard
+        if difference := next(differences(_settings(first), _settings(stored)), None):
             problem = f"belongs to another run than {first.path} ({difference})"
             raise InputError(problem, path=path, remedy="give the shards of one run")
         if shard.number in found:
@@ -163,7 +163,7 @@ def _check_finished(paths: Sequence[Path]) -> None:
         name = record_file(Path(unfinished[0])).name
         problem = f"{len(unfinished)} of {len(paths)} shards are not finished, or were not written "
         problem += f"with --shard: {_listed(unfinished)} (no {name})"
-        remedy = "run their commands again, which resumes them"
+        remedy = "run their commands again"
         raise InputError(problem, path=unfinished[0], remedy=remedy)
 
 
@@ -172,17 +172,30 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _read(path: Path) -> StoredShard:
+    """Read the record of a shard and check its files.
+
+    Raises:
+        InputError: the record is damaged, names a file outside the shard's folder, or a file is
+            missing or has another size.
+    """
     stored = StoredShard(path, read_record(record_file(path), ShardRecord, _REMEDY))
-    for name, each in stored.record["files"].items():
+    files = stored.record["files"]
+    for name, each in files.items():
+        # A shard that is a file has the empty name; all other names are of files in its folder.
+        if name != Path(name).name or "\\" in name or name == ".." or (not name and len(files) > 1):
+            found, expected = f"names the file {name!r}", "the name of a file in this folder"
+            place = {"path": record_file(path), "key": "files"}
+            raise InputError(found, **place, expected=expected, remedy=_REMEDY)
         _check_size(stored.file(name), each["size"])
     return stored
 
 
-def _settings(stored: StoredShard, count: int) -> dict[str, Any]:
+def _settings(stored: StoredShard) -> dict[str, Any]:
     """Return what all shards of a run have in common."""
-    common = {**stored.record, **stored.record["run"], "shards": count}
-    common["files"] = [*stored.record["files"]]
-    return {key: value for key, value in common.items() if key not in ("shard", "run", "sums")}
+    common = {**stored.record, **stored.record["run"], "shards": stored.shard.count}
+    common["blocks"] = {name: "block" in file for name, file in stored.record["files"].items()}
+    left_out = ("shard", "run", "sums", "files")
+    return {key: value for key, value in common.items() if key not in left_out}
 
 
 def join(out: Path, shards: Sequence[StoredShard], name: str) -> None:
@@ -204,7 +217,7 @@ def _check_size(path: Path, size: int) -> None:
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="run the same command again")
     if (found := path.stat().st_size) != size:
-        problem = f"has {found} bytes, and its run wrote {size}"
+        problem = f"has {found} bytes, but {size} were written"
         raise InputError(problem, path=path, remedy="copy it again, or run the command again")
 
 
@@ -215,11 +228,11 @@ def _join_bodies(text: TextIO, shards: Sequence[StoredShard], name: str) -> None
     end, between = ("\n]\n", ",\n") if head == "[\n" else ("", "")
     text.write(head)
     first = True
-    for shard, own in zip(shards, heads, strict=True):
+    for shard, own_head in zip(shards, heads, strict=True):
         size = shard.record["files"][name]["size"]
         with shard.file(name).open("rb") as file:
-            file.seek(len(own.encode()))
-            left = size - len(own.encode()) - len(end)
+            file.seek(len(own_head.encode()))
+            left = size - len(own_head.encode()) - len(end)
             if left <= 0:
                 continue
             text.write("" if first else between)
@@ -232,11 +245,13 @@ def _join_bodies(text: TextIO, shards: Sequence[StoredShard], name: str) -> None
 
 def _join_blocks(text: TextIO, shards: Sequence[StoredShard], name: str) -> None:
     """Write the first block of each file, then the second ones, and so on."""
-    at = [0] * len(shards)
-    while any(at[i] < shards[i].record["files"][name]["size"] for i in range(len(shards))):
+    positions, copied = [0] * len(shards), True
+    while copied:
+        copied = False
         for index, shard in enumerate(shards):
             with shard.file(name).open("rb") as file:
-                file.seek(at[index])
-                for line in islice(file, shard.record["files"][name].get("block")):
+                file.seek(positions[index])
+                for line in islice(file, shard.record["files"][name]["block"]):
                     text.buffer.write(line)
-                at[index] = file.tell()
+                    copied = True
+                positions[index] = file.tell()
