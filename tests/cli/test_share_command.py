@@ -48,7 +48,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     edited(made / "weaker/summary.json", lambda held: held.update(attacked=attacked))
     edited(made / "weaker/run.json", lambda held: held.update(attack="weaker"))
     edited(made / "weaker/run.json", lambda held: held["settings"]["init_args"].update(seed=4))
-    scores = {"task": "dependency", "checkpoints": ["tiny.ckpt"], "uas": 87.5, "las": 85.71}
+    scores = {"task": "dependency", "checkpoints": ["tiny.ckpt"], "data": "test.conllu"}
+    scores |= {"n_sentences": 12, "precision": "32-true", "uas": 87.5, "las": 85.71}
     (made / "scored").mkdir()
     (made / "scored/scores.json").write_text(json.dumps(scores))
     return made
@@ -69,7 +70,9 @@ def shared(*results: str, options: tuple[str, ...] = ()) -> Entry:
     return read_entry(Path("shared"))
 
 
-def test_an_entry_and_a_card_hold_what_the_folders_hold(here: Path) -> None:
+def test_an_entry_and_a_card_hold_what_the_folders_hold(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ("--license", "mit", "--paper", "Somebody | 2026", "--data_license", "cc-by-4.0")
     entry = shared("attacked", "weaker", "scored", options=options)
     summaries = [json.loads(Path(n, "summary.json").read_text()) for n in ("attacked", "weaker")]
@@ -99,14 +102,17 @@ def test_an_entry_and_a_card_hold_what_the_folders_hold(here: Path) -> None:
     for attack in entry["attacks"]:
         assert attack["recipe"] in card.text
     assert all(command in card.text for command in entry["commands"])
-    main(["share", "shared", "--results", "attacked", "--checkpoint", "tiny.ckpt"])
+    main([*SHARE, "attacked"])
     assert read_entry(Path("shared"))["worst_of_attacks"] is None
+    Path("shared/README.md").write_text(Path("shared/README.md").read_text() + "My words.\n")
+    mistake(capsys, *SHARE, "attacked")
 
 
 def other_digest(run: Json) -> None:
     run["sha256"]["checkpoint"] = ["0" * 64]
 
 
+SCORES = Path("scored/scores.json")
 REFUSED: dict[str, tuple[Callable[[], object], list[str]]] = {
     "another model": (lambda: edited(Path("weaker/run.json"), other_digest), ["weaker"]),
     "two models": (
@@ -120,8 +126,27 @@ REFUSED: dict[str, tuple[Callable[[], object], list[str]]] = {
     "no attack": (lambda: None, ["scored"]),
     "unfinished": (Path("weaker/summary.json").unlink, ["weaker"]),
     "scores of another": (
-        lambda: edited(Path("scored/scores.json"), lambda s: s.update(checkpoints=["gone.ckpt"])),
+        lambda: edited(SCORES, lambda s: s.update(checkpoints=["gone.ckpt"])),
         ["attacked", "scored"],
+    ),
+    "scores on other data": (
+        lambda: (
+            Path("o.conllu").write_text("1"),
+            edited(SCORES, lambda s: s.update(data="o.conllu")),
+        ),
+        ["attacked", "scored"],
+    ),
+    "scores on fewer sentences": (
+        lambda: edited(SCORES, lambda s: s.update(n_sentences=11)),
+        ["attacked", "scored"],
+    ),
+    "scores of another decoder": (
+        lambda: edited(SCORES, lambda s: s.update(decoder="mst")),
+        ["attacked", "scored"],
+    ),
+    "a shard": (
+        lambda: edited(Path("weaker/run.json"), lambda run: run.update(shard="1/2")),
+        ["attacked", "weaker"],
     ),
     "no folder": (lambda: None, ["nowhere"]),
     "a card of one's own": (
@@ -138,13 +163,17 @@ def test_results_of_something_else_are_refused(
     change, results = REFUSED[name]
     change()
     mistake(capsys, *SHARE, *results)
-    assert not Path("shared/entry.json").exists()
+    names = {path.name for path in Path("shared").glob("*")}
+    assert not names & {"entry.json", "model.safetensors"}
 
 
 def fewer(entry: Json) -> None:
     """The entry claims that the attacks have broken nothing."""
     for attack in entry["attacks"]:
         attack |= {"right": entry["right"], "attacked": entry["clean"]}
+    uas, las = entry["clean"]["uas"], entry["clean"]["las"]
+    worst = {"uas": [uas, uas, uas], "las": [las, las, las]}
+    entry.update(worst_of_attacks=worst, right_in_all=entry["right"])
 
 
 def hostile(entry: Json) -> None:
@@ -156,10 +185,13 @@ def better(entry: Json) -> None:
 
 
 def test_an_entry_is_verified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shared("attacked")
+    shutil.copytree("attacked", "again")
+    shared("attacked", "again")
     verify = ["verify", "shared", "--sentences", "8", "--device", "cpu"]
     main(verify)
-    assert "the entry holds" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "the entry holds" in printed
+    assert "worst of attacks" in printed
     path, good = Path("shared/entry.json"), Path("shared/entry.json").read_text()
     edited(path, fewer)
     with pytest.raises(SystemExit) as end:

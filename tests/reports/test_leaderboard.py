@@ -4,12 +4,15 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from report_pages import parse
 
+from robustparse.errors import InputError
+from robustparse.reports.entry import read_entry
 from robustparse.reports.leaderboard import build_leaderboard
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -31,18 +34,62 @@ def entry(name: str, *attacks: dict[str, Any], **changes: Any) -> dict[str, Any]
         **{"format": 1, "version": "0.1.0", "name": name, "paper": None, "extra_data": None},
         **{"task": "classification", "data": {"name": "mr.tsv", "sha256": "1", "license": None}},
         **{"counted": [1, 1, 1, 1], "clean": {"accuracy": 75.0}, "right": [1, 1, 1, 0]},
-        **{"attacks": [*attacks], "worst_of_attacks": None, "model": None, "commands": []},
+        **{"attacks": [*attacks], "worst_of_attacks": None, "right_in_all": None},
+        **{"model": None, "commands": []},
         "certified": [{"run": {"substitutes": "t.jsonl"}, "certified": certified}],
         **changes,
     }
 
 
+WORST = {"worst_of_attacks": {"accuracy": [25.0, 10.0, 40.0]}, "right_in_all": [1, 0, 0, 0]}
+
+
+def worst(percent: float, right: list[int]) -> Callable[[dict[str, Any]], object]:
+    changes = {"worst_of_attacks": {"accuracy": [percent, 0.0, 100.0]}, "right_in_all": right}
+    return lambda entry: entry.update(changes)
+
+
+def bounds(**changes: float) -> Callable[[dict[str, Any]], object]:
+    return lambda entry: [
+        entry["certified"][0]["certified"]["1"][side].update(accuracy=percent)
+        for side, percent in changes.items()
+    ]
+
+
+# What somebody may write into an entry of two attacks to come first.
+EDITED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "worst score": lambda entry: entry["worst_of_attacks"].update(accuracy=[50.0, 10.0, 60.0]),
+    "worst counts": worst(50.0, [1, 1, 0, 0]),
+    "fewer sentences": worst(100.0, [1]),
+    "no worst": lambda entry: entry.update(worst_of_attacks=None, right_in_all=None),
+    "no worst counts": lambda entry: entry.update(right_in_all=None),
+    "one attack": lambda entry: entry["attacks"].pop(),
+    "no attack": lambda entry: entry["attacks"].clear(),
+    "attacked": lambda entry: entry["attacks"][0]["attacked"].update(accuracy=75.0),
+    "success rate": lambda entry: entry["attacks"][0].update(success_rate=-1.0),
+    "certified above clean": bounds(lower=80.0, upper=90.0),
+    "certified above its upper bound": bounds(lower=60.0),
+}
+
+
+@pytest.mark.parametrize("name", EDITED)
+def test_an_edited_entry_is_refused(name: str, tmp_path: Path) -> None:
+    two = entry("two", attack("pwws", [1, 1, 0, 0]), attack("faster", [1, 0, 0, 1]), **WORST)
+    content = json.loads(json.dumps(two))
+    (tmp_path / "entry.json").write_text(json.dumps(content))
+    assert read_entry(tmp_path)["name"] == "two"
+    EDITED[name](content)
+    (tmp_path / "entry.json").write_text(json.dumps(content))
+    with pytest.raises(InputError) as error:
+        read_entry(tmp_path)
+    assert error.value.path == str(tmp_path / "entry.json")
+
+
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     pwws, faster = attack("pwws", [1, 1, 0, 0]), attack("faster", [1, 0, 0, 1])
-    worst = {"accuracy": [25.0, 10.0, 40.0]}
     entries = [
-        entry("two attacks", pwws, faster, worst_of_attacks=worst, paper="https://example.org/a"),
+        entry("two attacks", pwws, faster, **WORST, paper="https://example.org/a"),
         entry(NASTY, attack("pwws", [1, 1, 1, 0]), certified=[], paper="javascript:alert(1)"),
         entry("one attack", pwws, extra_data="silver trees"),
         entry("elsewhere", pwws, data={"name": "sst.tsv", "sha256": "2", "license": None}),

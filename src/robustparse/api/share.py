@@ -1,20 +1,30 @@
-"""Writes what others need of a system: the model's folder, its card and its leaderboard entry."""
+"""Write a system's folder: the model, its card and its leaderboard entry."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from robustparse.api.inputs import digest
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.errors import InputError
-from robustparse.evaluation.records import SCORES, read_record
-from robustparse.files import checkpoint_file, make_folder, write_text
+from robustparse.evaluation.records import SCORES, RunRecord, read_record
+from robustparse.files import as_written, checkpoint_file, make_folder, write_text
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import specification
 from robustparse.pretrained.hub import WEIGHTS
 from robustparse.reports.attacked_systems import names_of
-from robustparse.reports.card import CARD, card
-from robustparse.reports.entry import ENTRY, About, Entry, ModelEntry, as_json, make_entry
+from robustparse.reports.card import CARD, card, is_unedited
+from robustparse.reports.entry import (
+    ENTRY,
+    About,
+    Entry,
+    ModelEntry,
+    as_json,
+    check_runs,
+    make_entry,
+)
 from robustparse.reports.page import read_contents
 
 
@@ -23,42 +33,59 @@ def share(
 ) -> Entry:
     """Write a card and an entry into the folder of a system; with a checkpoint, also its model.
 
+    All results are checked before anything is written.
+
     Args:
         folder: the folder of a shared model, or of another system, which then holds no model.
         results: folders of attacks, and of `certify` and `evaluate`, of this system.
         about: what the results do not say.
-        checkpoint: the model to write into the folder first.
+        checkpoint: the model to write into the folder.
 
     Raises:
-        InputError: the folder has a ``README.md`` that this function did not write; or see
-            `make_entry`, `Model.from_pretrained` and `Model.save_pretrained`.
+        InputError: the folder has a ``README.md`` that this function did not write, or that was
+            edited since; or see `make_entry`, `Model.from_pretrained` and `Model.save_pretrained`.
     """
-    if (folder / CARD).exists() and not (folder / ENTRY).exists():
-        remedy = "move it, or choose another folder"
-        raise InputError("a file of yours would be replaced", path=folder / CARD, remedy=remedy)
-    known_as = []
+    _check_card(folder / CARD)
+    model, known, model_digests = None, None, []
     if checkpoint is not None:
         path = checkpoint_file(checkpoint)
-        known_as.append(digest(str(path)))
-        Model.from_pretrained(path).save_pretrained(folder)
-    weights, model = folder / WEIGHTS, None
-    if weights.exists():
-        known_as.append(digest(str(weights)))
-        model = _model(weights)
+        model = Model.from_pretrained(path)
+        with TemporaryDirectory() as temporary:
+            model.save_pretrained(temporary)
+            known = _model_entry(model, Path(temporary, WEIGHTS))
+        model_digests = [digest(str(path)), known["sha256"]]
+    elif (weights := folder / WEIGHTS).exists():
+        known = _model_entry(Model.from_pretrained(weights), weights)
+        model_digests = [known["sha256"]]
     contents = read_contents(results, names_of(results))
     attacked = [system.path for system in contents.systems]
     worst = [replace(each, name=about.name) for each in worst_of_attacks(attacked)]
-    entry = make_entry(contents, worst, about, model, known_as)
-    for result in results if known_as else ():
-        _check_scores(result, known_as)
+    entry = make_entry(contents, worst, about, known, model_digests)
+    for result in results:
+        if (result / SCORES).exists():
+            _check_scores(result / SCORES, entry, contents.systems[0].run, model_digests)
     contents = replace(contents, worst=worst)
-    write_text(make_folder(folder) / CARD, card(entry, contents, about))
+    make_folder(folder)
+    if model is not None:
+        model.save_pretrained(folder)
+    write_text(folder / CARD, card(entry, contents, about))
     write_text(folder / ENTRY, as_json(entry))
     return entry
 
 
-def _model(weights: Path) -> ModelEntry:
-    model = Model.from_pretrained(weights)
+def _check_card(path: Path) -> None:
+    """Check that a file is a card that `share` wrote, and that nobody has edited it.
+
+    Raises:
+        InputError: it is another file.
+    """
+    if path.exists() and not (path.is_file() and is_unedited(path.read_text("utf-8", "replace"))):
+        found = "share did not write it, or it was edited since"
+        remedy = "move it, and copy your text into the new one"
+        raise InputError(found, path=path, remedy=remedy)
+
+
+def _model_entry(model: Model, weights: Path) -> ModelEntry:
     return ModelEntry(
         class_path=specification(model)["class_path"],
         parameters=sum(parameter.numel() for parameter in model.parameters()),
@@ -67,19 +94,36 @@ def _model(weights: Path) -> ModelEntry:
     )
 
 
-def _check_scores(folder: Path, known_as: Sequence[str]) -> None:
-    """Check that the scores of `evaluate`, which have no digest, are those of the model.
+def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Sequence[str]) -> None:
+    """Check that the scores of `evaluate`, which have no digests, are those of the entry.
+
+    Args:
+        path: their file.
+        entry: the entry.
+        run: the content of ``run.json`` of its first attack.
+        model_digests: digests of the files of the shared model; empty if there is none.
 
     Raises:
-        InputError: the checkpoint that they name is another one, or is gone.
+        InputError: they have another number of sentences, or a checkpoint or the data that they
+            name are missing or different.
     """
-    if (folder / SCORES).exists():
-        named = read_record(folder / SCORES, dict[str, object]).get("checkpoints")
-        paths = [str(path) for path in named] if isinstance(named, list) else []
-        if [digest(path) for path in paths] not in [[each] for each in known_as]:
-            raise InputError(
-                "scores of another model",
-                path=folder / SCORES,
-                key="checkpoints",
-                remedy="run evaluate again with --checkpoint and the folder of the shared model",
-            )
+    scores = read_record(path, dict[str, Any])
+    size, found = len(entry["counted"]), scores.get("n_sentences")
+    if found != size:
+        remedy = "run evaluate again with the --data and --limit of the attacks"
+        raise InputError(f"has {found} sentences", path=path, expected=f"{size}", remedy=remedy)
+    with as_written(path, "evaluate"):
+        data, victims = str(scores["data"]), [str(each) for each in scores["checkpoints"]]
+    checkpoints = [] if "victim" in scores else victims
+    for file in [*checkpoints, *([data] if entry["data"]["sha256"] else [])]:
+        if not Path(file).exists():
+            found, remedy = f"names {file}, which is missing", "move it back, or run evaluate again"
+            raise InputError(found, path=path, remedy=remedy)
+    attacked = run.get("sha256", {})
+    digests = {**attacked, "data": digest(data)}
+    if checkpoints:
+        digests["checkpoint"] = [digest(file) for file in checkpoints]
+    if digests.get("checkpoint") in [[each] for each in model_digests]:  # the same model
+        digests["checkpoint"] = attacked.get("checkpoint")
+    settings = {"victims": victims, "seed": run.get("seed"), "attack": "evaluate"}
+    check_runs([run, {**scores, **settings, "sha256": digests}], model_digests)

@@ -1,4 +1,4 @@
-"""Runs a part of a leaderboard entry again and compares it with the entry."""
+"""Run a part of a leaderboard entry again and compare it with the entry."""
 
 import json
 from collections.abc import Sequence
@@ -13,13 +13,15 @@ from robustparse.api.attack_run import AttackRun
 from robustparse.api.sources import DataFile, GivenExamples, GivenVictim, VictimSource
 from robustparse.errors import InputError, check_least
 from robustparse.evaluation.clean import AnsweringVictim
-from robustparse.evaluation.comparison import read_counts
+from robustparse.evaluation.comparison import SentenceCounts, read_counts
 from robustparse.evaluation.records import RunRecord
-from robustparse.evaluation.significance import AttackedCounts, score_in_percent
+from robustparse.evaluation.significance import counts_of, score_in_percent
+from robustparse.evaluation.worst_of_attacks import sums_in_all
 from robustparse.metrics import PunctuationPolicy
 from robustparse.options.recipe import Recipe
 from robustparse.options.recipe_digests import recipe_digests
-from robustparse.reports.entry import AttackEntry, Counts, Entry
+from robustparse.reports.entry import AttackEntry, Counts, Entry, attack_name
+from robustparse.reports.worst_of_attacks import TITLE
 from robustparse.types import Example
 
 _ANY_LENGTH = 1 << 30  # words in a sentence; the entry's runs have accepted them
@@ -30,7 +32,7 @@ class Verified:
     """A run of an entry, on some of its sentences.
 
     Args:
-        name: the name of the attack, or ``clean``.
+        name: the name of the attack, ``clean``, or ``worst of attacks``.
         claimed: the headline score on these sentences by the entry, in percent.
         found: the same score now.
         differing: the number of sentences whose counts differ.
@@ -64,7 +66,8 @@ def verify(
         device: where models compute.
 
     Returns:
-        The answers to the originals, and each attack.
+        The answers to the originals, each attack, and the worst of several attacks. Success rates,
+        certified scores, and scores other than the headline score are not checked.
 
     Raises:
         InputError: the system, the data or a file of a recipe is not that of the entry; or a
@@ -76,13 +79,19 @@ def verify(
     size = len(entry["counted"])
     drawn = np.random.default_rng(seed).choice(size, min(sentences, size), replace=False)
     chosen = sorted(drawn.tolist())
-    verified: list[Verified] = []
+    scores, verified, several = opened.task.scores, list[Verified](), list[SentenceCounts]()
     for attack in entry["attacks"]:
-        counts = _again(entry, attack, opened, data, chosen, device)
+        several.append(_attack_again(entry, attack, opened, data, chosen, device))
+        counts = several[-1].of(scores.headline)
         if not verified:
             verified.append(_compared("clean", entry, entry["right"], counts.clean, chosen))
-        name = attack["run"].get("attack", "attack")
+        name = attack_name(attack["run"])
         verified.append(_compared(name, entry, attack["right"], counts.attacked, chosen))
+    if entry["right_in_all"] is not None:
+        folders = [Path(attack_name(attack["run"])) for attack in entry["attacks"]]
+        _, worst = sums_in_all(several, folders)
+        right = counts_of(scores, scores.headline, worst)
+        verified.append(_compared(TITLE.lower(), entry, entry["right_in_all"], right, chosen))
     return verified
 
 
@@ -95,24 +104,26 @@ def _check_system(entry: Entry, victim: VictimSource) -> None:
     run = entry["attacks"][0]["run"]
     known = [run.get("sha256", {}).get("checkpoint")]
     known += [[entry["model"]["sha256"]]] if entry["model"] is not None else []
-    if victim.digests().get("checkpoint") not in known or victim.settings.get("victim") != run.get(
-        "victim"
-    ):
+    digests = victim.digests()
+    same = digests.get("checkpoint") in known
+    same = same and digests.get("victim") == run.get("sha256", {}).get("victim")
+    if not same or victim.settings.get("victim") != run.get("victim"):
         raise InputError(
             "another system than that of the entry",
             key="--checkpoint, --victim",
             expected=f"the system {entry['name']}",
+            remedy="use the files and the decoding options with which the entry was made",
         )
 
 
-def _again(
+def _attack_again(
     entry: Entry,
     attack: AttackEntry,
     victim: AnsweringVictim,
     data: str | None,
     chosen: Sequence[int],
     device: str,
-) -> AttackedCounts:
+) -> SentenceCounts:
     """Attack the chosen sentences again; return their counts."""
     run = attack["run"]
     with TemporaryDirectory() as name:
@@ -123,11 +134,14 @@ def _again(
         sentences = GivenExamples([examples[index] for index in chosen])
         seed, out = run.get("seed") or 0, folder / "attacked"
         AttackRun(out, recipe, GivenVictim(victim), sentences, seed, device).attacked(made)
-        return read_counts(out).of(victim.task.scores.headline)
+        return read_counts(out)
 
 
 def _recipe(run: RunRecord, path: Path) -> Recipe:
-    """Return the recipe of a run, by way of a file: nothing is imported before it is checked.
+    """Return the recipe of a run.
+
+    The settings are written to a file and read, because reading checks class names before importing
+    anything.
 
     Raises:
         InputError: see `Recipe.read`; or a file that the recipe names is missing or has changed.
@@ -135,8 +149,10 @@ def _recipe(run: RunRecord, path: Path) -> Recipe:
     path.write_text(json.dumps(run.get("settings")), "utf-8")
     recipe = Recipe.read(path)
     used = run.get("sha256", {}).get("recipe") or {}
-    for file, _ in sorted(recipe_digests(recipe.settings).items() ^ used.items()):
-        raise InputError("not the file that the attack of the entry used", path=file)
+    changed = sorted(recipe_digests(recipe.settings).items() ^ used.items())
+    if changed:
+        found, remedy = "not the file that the attack of the entry used", "restore this file"
+        raise InputError(found, path=changed[0][0], remedy=remedy)
     return recipe
 
 
@@ -165,11 +181,13 @@ def _examples(
     if file.digest() != entry["data"]["sha256"]:
         found = "not the sentences of the entry" if Path(name).exists() else "no such file"
         expected = f"{entry['data']['name']}, SHA-256 {entry['data']['sha256']}"
-        raise InputError(found, path=name, key="--data", expected=expected)
+        remedy = "name that file with --data"
+        raise InputError(found, path=name, key="--data", expected=expected, remedy=remedy)
     examples = file.examples(victim, punctuation)
     if len(examples) != len(entry["counted"]):
-        found = f"{len(examples)} sentences"
-        raise InputError(found, path=name, expected=f"the entry's {len(entry['counted'])}")
+        found, expected = f"{len(examples)} sentences", f"the entry's {len(entry['counted'])}"
+        remedy = "use the version of robustparse that the entry names"
+        raise InputError(found, path=name, expected=expected, remedy=remedy)
     return examples
 
 

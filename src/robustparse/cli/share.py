@@ -1,4 +1,4 @@
-"""``robustparse share``: write the folder of a model, with its card and its leaderboard entry."""
+"""``robustparse share``: write the folder of a system, with its card and its leaderboard entry."""
 
 from pathlib import Path
 
@@ -20,10 +20,10 @@ def share(
     """Write a card and a leaderboard entry from results, and with --checkpoint the model itself.
 
     Args:
-        folder: the folder of a shared model.
-        results: output folders of attacks on the model, and of certify and evaluate.
+        folder: the folder of a shared model, or of another system.
+        results: output folders of attacks on the system, and of certify and evaluate.
         checkpoint: write this model into the folder: a checkpoint, or the folder of a training run.
-        name: the name of the model; by default that of the folder.
+        name: the name of the system; by default that of the folder.
         paper: the title or the address of the paper that describes it.
         extra_data: what it was trained on besides the training data of the corpus.
         license: the licence of the model, such as apache-2.0.

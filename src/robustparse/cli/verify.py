@@ -38,19 +38,19 @@ def verify(
         checkpoint: the model; by default the one in the folder of the entry.
         victim: the system of an entry without a shared model, as for attack.
         seed: draws the sentences.
-        tolerance: the percentage of sentences whose counts may differ, as they may between
-            processors, clean and under each attack.
+        tolerance: the highest percentage of differing sentences, in the clean row and in each
+            attack's row; processors may cause a few.
         device: where the models compute: auto, cpu or cuda.
     """
     path = Path(entry)
     stored = read_entry(path)
-    beside = (path if path.is_dir() else path.parent) / WEIGHTS
+    weights = (path if path.is_dir() else path.parent) / WEIGHTS
     if victim is not None and checkpoint is None:
         source: Checkpoints | NamedVictim = NamedVictim(victim.made_from or {})
-    elif victim is None and (checkpoint is not None or beside.exists()):
+    elif victim is None and (checkpoint is not None or weights.exists()):
         run: dict[str, Any] = {**stored["attacks"][0]["run"]}
         decoding = {key: run[key] for key in ("decoder", "beam", "precision", "mean") if key in run}
-        source = Checkpoints(checkpoint or str(beside), **decoding)
+        source = Checkpoints(checkpoint or str(weights), **decoding)
     else:
         found = "neither is given" if victim is None else "both are given"
         expected = "one of them, or the model in the folder of the entry"

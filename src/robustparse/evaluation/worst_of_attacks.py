@@ -8,9 +8,9 @@ at least the score that is certified for all edits that these attacks may make.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,7 @@ class WorstOfAttacks:
         attacks: the attacks, at least two, in the order of their folders.
         worst: the share of what is right under every attack, for each score, in percent, with a
             95 % interval (bootstrap over sentences).
+        right: the counts behind these scores, for each sentence; see `counts_of`.
     """
 
     name: str
@@ -81,6 +82,7 @@ class WorstOfAttacks:
     clean: dict[str, float]
     attacks: tuple[AttackScores, ...]
     worst: dict[str, Interval]
+    right: dict[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def victims(self) -> list[str]:
@@ -113,7 +115,7 @@ def read_worst_of_attacks(folders: Sequence[Path]) -> list[WorstOfAttacks]:
     return [_worst(attacks) for attacks in systems.values() if len(attacks) > 1]
 
 
-def system_of(run: RunRecord) -> str | None:
+def system_of(run: Mapping[str, Any]) -> str | None:
     """Identify the system that was attacked; None if the run does not tell."""
     digests = run.get("sha256", {})
     if not digests.get("checkpoint") and "victim" not in run:
@@ -128,9 +130,9 @@ def _worst(attacks: Sequence[tuple[Path, RunRecord]]) -> WorstOfAttacks:
     counts = [read_counts(folder) for folder in folders]
     check_same_sentences(counts, folders)
     task, counted = counts[0].task, counts[0].counted
-    names, further = task.scores.names, task.scores.sums[len(task.scores.names) :]
-    clean, worst = ({"counted": counted, **_right_in_all(counts, folders, w)} for w in WHEN)
-    worst |= {name: clean[name] for name in further}  # no parts that attacks have in common
+    names = task.scores.names
+    clean, worst = sums_in_all(counts, folders)
+    right = {name: counts_of(task.scores, name, worst) for name in names}
 
     def scores(sums: Mapping[str, list[int]]) -> dict[str, float]:
         by_score = ((name, counts_of(task.scores, name, sums)) for name in names)
@@ -146,10 +148,32 @@ def _worst(attacks: Sequence[tuple[Path, RunRecord]]) -> WorstOfAttacks:
             for (folder, run), each in zip(attacks, counts, strict=True)
         ),
         worst={
-            name: paired_bootstrap(_only, [counts_of(task.scores, name, worst)], counted, seed=0)
-            for name in names
+            name: paired_bootstrap(_only, [of_score], counted, seed=0)
+            for name, of_score in right.items()
         },
+        right=right,
     )
+
+
+def sums_in_all(
+    counts: Sequence[SentenceCounts], folders: Sequence[Path]
+) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the sums of each sentence over the parts that are right in every folder.
+
+    Args:
+        counts: the sentences of attacks on one system, the same in all folders.
+        folders: the folders, for messages.
+
+    Returns:
+        The sums of the answers to the originals, and of those under attack.
+
+    Raises:
+        InputError: an answer does not have the correct parts that its line counts.
+    """
+    counted, scores = counts[0].counted, counts[0].task.scores
+    clean, worst = ({"counted": counted, **_right_in_all(counts, folders, w)} for w in WHEN)
+    further = scores.sums[len(scores.names) :]
+    return clean, worst | {name: clean[name] for name in further}  # no parts of gold answers
 
 
 def _only(scores: Scores) -> Scores:

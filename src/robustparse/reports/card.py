@@ -1,11 +1,13 @@
-"""The card of a shared model, ``README.md``: how to load it, its scores and what gave them.
+"""The card of a system, ``README.md``: how to load a shared model, its scores and their runs.
 
-The tables are those of the report. The header is what the Hugging Face hub reads.
+The tables are those of the report. The header is what the Hugging Face hub reads. The last line is
+a digest of the others, which shows whether the card was edited.
 """
 
+import hashlib
 from collections.abc import Iterator
 
-from robustparse.reports.entry import About, Entry, commands_of
+from robustparse.reports.entry import About, Entry, attack_name, commands_of
 from robustparse.reports.export import titled_tables
 from robustparse.reports.page import Contents
 from robustparse.reports.tables import Table
@@ -18,14 +20,25 @@ _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in r"\`*_[]<>|#"} | {"\n": "
 
 
 def card(entry: Entry, contents: Contents, about: About) -> str:
-    """Return the text of a card.
+    """Return the text of a card; see `is_unedited`.
 
     Args:
         entry: the entry of the model.
         contents: the results that the entry was made from.
         about: what the results do not say.
     """
-    return "\n\n".join([_header(entry, about), *_sections(entry, contents)]) + "\n"
+    return _marked("\n\n".join([_header(entry, about), *_sections(entry, contents)]) + "\n")
+
+
+def is_unedited(text: str) -> bool:
+    """Tell whether a text is as `card` returned it."""
+    return text == _marked(text.rpartition("\n<!--")[0])
+
+
+def _marked(text: str) -> str:
+    """Return a text with its digest in a last line."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text}\n<!-- written by robustparse share, SHA-256 of the text above: {digest} -->\n"
 
 
 def _header(entry: Entry, about: About) -> str:
@@ -36,8 +49,7 @@ def _header(entry: Entry, about: About) -> str:
     headline = task.scores.headline
     measured = [("clean", entry["clean"][headline])]
     measured += [
-        (attack["run"].get("attack", "attack"), attack["attacked"][headline])
-        for attack in entry["attacks"]
+        (attack_name(attack["run"]), attack["attacked"][headline]) for attack in entry["attacks"]
     ]
     if entry["worst_of_attacks"]:
         measured.append((TITLE.lower(), entry["worst_of_attacks"][headline][0]))
@@ -53,7 +65,7 @@ def _header(entry: Entry, about: About) -> str:
         for name, value in measured
     ]
     data = ModelCardData(
-        library_name="robustparse",
+        library_name="robustparse" if entry["model"] is not None else None,
         license=about.license,
         tags=["robustparse", task.name, "adversarial-robustness"],
         metrics=[*task.scores.names],
@@ -99,13 +111,14 @@ def _sections(entry: Entry, contents: Contents) -> Iterator[str]:
             ("Attack", "SHA-256 of the recipe", "Seed"),
             [
                 (
-                    attack["run"].get("attack", "unknown"),
+                    attack_name(attack["run"]),
                     [attack["recipe"], str(attack["run"].get("seed"))],
                 )
                 for attack in entry["attacks"]
             ],
         )
     )
+    yield "Where a run changed settings of its recipe, `entry.json` holds them:"
     yield "\n".join(["```sh", *commands_of(entry), "```"])
 
 
@@ -118,5 +131,5 @@ def markdown(table: Table) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without a meaning in Markdown."""
+    """Escape Markdown."""
     return text.translate(_MARKUP)

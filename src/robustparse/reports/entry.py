@@ -11,38 +11,46 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from robustparse import __version__
 from robustparse.errors import InputError
-from robustparse.evaluation.certificate_records import Bounds, CertificateRun
+from robustparse.evaluation.certificate_records import Bounds, CertificateRun, CertifiedSummary
 from robustparse.evaluation.records import (
     Count,
     Percentages,
     RunRecord,
-    VictimRun,
     converted,
     read_record,
 )
-from robustparse.evaluation.significance import score_in_percent
+from robustparse.evaluation.significance import correct_parts, score_in_percent
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, system_of
 from robustparse.files import as_written
+from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.page import Contents
 from robustparse.tasks.certificate_drawing import edit_number
 from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
 
 ENTRY = "entry.json"
 FORMAT = 1
 _REMEDY = "take another entry, or run `robustparse share` again"
 _SAME = 0.005  # percentage points, more than rounding changes
-# Options of the command that made a run, with the values that need not be given.
+# Options of the command that made a run, with their default values.
 _OPTIONS = {
-    **{"limit": None, "fraction": 1.0, "columns": None, "tagger": None, "decoder": None},
-    **{"beam": None, "mean": "probabilities", "precision": "32-true"},
+    "limit": None,
+    "fraction": 1.0,
+    "columns": None,
+    "tagger": None,
+    "decoder": None,
+    "beam": None,
+    "mean": "probabilities",
+    "precision": "32-true",
 }
+_Run = TypeVar("_Run", RunRecord, CertificateRun)
 
 Counts = list[int | list[int]]
-"""Right parts of the answer to each sentence, with the divisor if it is not the counted parts."""
+"""Correct parts per sentence; ``[correct, divisor]`` for scores such as F1."""
 
 
 class AttackEntry(TypedDict):
@@ -81,7 +89,7 @@ class ModelEntry(TypedDict):
     Attributes:
         class_path: its class.
         parameters: the number of its parameters.
-        sha256: digest of its weights' file, which covers the other files too.
+        sha256: SHA-256 of ``model.safetensors``, whose metadata covers the other files.
         trained_on: digest of the training data, None if unknown.
     """
 
@@ -115,9 +123,10 @@ class Entry(TypedDict):
         right: the counts of the headline score on the original sentences.
         attacks: the attacks, all on the same sentences.
         worst_of_attacks: estimates with 95 % intervals; None for a single attack.
+        right_in_all: the counts of what is right under all attacks; None for a single attack.
         certified: certified scores.
         model: the shared model; None for another system.
-        commands: what makes the runs again, for readers; see `commands_of`.
+        commands: the commands of the runs, for readers; see `commands_of`.
     """
 
     format: int
@@ -132,6 +141,7 @@ class Entry(TypedDict):
     right: Counts
     attacks: list[AttackEntry]
     worst_of_attacks: dict[str, tuple[float, float, float]] | None
+    right_in_all: Counts | None
     certified: list[CertifiedEntry]
     model: ModelEntry | None
     commands: list[str]
@@ -160,7 +170,7 @@ def make_entry(
     worst: Sequence[WorstOfAttacks],
     about: About,
     model: ModelEntry | None = None,
-    known_as: Sequence[str] = (),
+    model_digests: Sequence[str] = (),
 ) -> Entry:
     """Make the entry of a system from its results.
 
@@ -169,7 +179,7 @@ def make_entry(
         worst: the worst of its attacks.
         about: what the results do not say.
         model: the shared model, if there is one.
-        known_as: digests of the model's files; empty if the system is no shared model.
+        model_digests: digests of the model's files; empty if the system is no shared model.
 
     Raises:
         InputError: a result cannot be read, there is no attack, or results are those of another
@@ -179,12 +189,17 @@ def make_entry(
         raise InputError(contents.unread[0])
     systems = contents.systems
     if not systems:
-        raise InputError("no folder of an attack among the results", key="--results")
+        found, remedy = "no folder of an attack among the results", "add the --out of an attack"
+        raise InputError(found, key="--results", remedy=remedy)
     first, runs = systems[0], [system.run for system in systems]
-    proven = [{**system.summary} for system in contents.certified]
-    _check_runs([*runs, *proven], known_as)  # type: ignore[list-item]
+    proven = [system.summary for system in contents.certified]
+    check_runs([*runs, *proven], model_digests)
+    for summary in proven:
+        _check_certified(summary, first)
     if len(systems) > 1 and not (len(worst) == 1 and len(worst[0].attacks) == len(systems)):
-        raise InputError("attacks on different systems", key="--results", expected="one system")
+        found, remedy = "attacks on systems that are not identified", "run the attacks again"
+        raise InputError(found, key="--results", expected="one system", remedy=remedy)
+    headline = first.task.scores.headline
     entry = Entry(
         format=FORMAT,
         version=__version__,
@@ -216,7 +231,14 @@ def make_entry(
         }
         if worst
         else None,
-        certified=[_certified(summary) for summary in proven],
+        right_in_all=[*worst[0].right[headline]] if worst else None,
+        certified=[
+            CertifiedEntry(
+                run=_without_paths(converted({**summary}, CertificateRun)),
+                certified=summary["certified"],
+            )
+            for summary in proven
+        ],
         model=model,
         commands=[],
     )
@@ -224,39 +246,94 @@ def make_entry(
     return entry
 
 
-def _without_paths(run: RunRecord) -> RunRecord:
+def _without_paths(run: _Run) -> _Run:
     """Return a run without the paths of the checkpoints, which others do not have."""
-    return cast(RunRecord, {key: value for key, value in run.items() if key != "victims"})
+    kept = run.copy()
+    kept.pop("victims", None)
+    return kept
 
 
-def _certified(summary: Mapping[str, Any]) -> CertifiedEntry:
-    keys = (*VictimRun.__annotations__, *CertificateRun.__annotations__)
-    run = cast(RunRecord, {key: summary[key] for key in keys if key in summary})
-    return CertifiedEntry(
-        run=cast(CertificateRun, _without_paths(run)), certified=summary["certified"]
-    )
+def check_runs(runs: Sequence[Mapping[str, Any]], model_digests: Sequence[str]) -> None:
+    """Check that runs belong to one system, and have the same sentences.
 
-
-def _check_runs(runs: Sequence[RunRecord], known_as: Sequence[str]) -> None:
-    """Check that runs belong to one system, and have the same data.
+    Args:
+        runs: the contents of ``run.json``.
+        model_digests: digests of the files of the shared model; empty if there is none.
 
     Raises:
         InputError: they do not, or a run is not that of the shared model.
     """
     for run in runs:
         digests = run.get("sha256", {})
-        of_run = f"--results: {run.get('attack', 'certify')} on {' '.join(run.get('victims', []))}"
-        if known_as and digests.get("checkpoint") not in [[digest] for digest in known_as]:
+        victims = " ".join(run.get("victims", []))
+        key = f"--results: {run.get('attack', 'certify')} on {victims}"
+        if model_digests and digests.get("checkpoint") not in [[each] for each in model_digests]:
             raise InputError(
                 "a result of another model",
-                key=of_run,
+                key=key,
                 remedy="give --checkpoint the model that it was made with, or run it again with "
                 "the folder of the shared model",
             )
         if system_of(run) != system_of(runs[0]):
-            raise InputError("a result of another system", key=of_run, expected="one system")
-        if digests.get("data") != runs[0].get("sha256", {}).get("data"):
-            raise InputError("a result on other data", key=of_run, expected="the same data")
+            found, remedy = "a result of another system", "leave it out, or run it again"
+            raise InputError(found, key=key, expected="one system", remedy=remedy)
+        if _sentences(run) != _sentences(runs[0]):
+            found, remedy = "a result on other data", "leave it out, or run it again"
+            expected = "the same data, --fraction and, with a fraction, --seed"
+            raise InputError(found, key=key, expected=expected, remedy=remedy)
+
+
+def _sentences(run: Mapping[str, Any]) -> list[Any]:
+    """Return what determines the sentences of a run, except for how many there are."""
+    digest, fraction = run.get("sha256", {}).get("data"), run.get("fraction") or 1.0
+    drawn = [fraction, run.get("fraction_of"), run.get("seed")] if fraction < 1 else []
+    if not digest:
+        from robustparse.data.datamodule import SAMPLE
+
+        drawn += [run.get("data"), run.get("seed") if run.get("data") == SAMPLE else None]
+    return [digest, run.get("shard"), *drawn]
+
+
+def _check_certified(summary: CertifiedSummary, attacked: AttackedSystem) -> None:
+    """Check that certified scores are those of the attacked sentences.
+
+    Raises:
+        InputError: they have another number of sentences, or exceed the clean score.
+    """
+    key, size = "--results: certify", len(attacked.counts.counted)
+    remedy = "certify with the --data, --limit and --punctuation of the attacks"
+    if summary["n_sentences"] != size:
+        found = f"{summary['n_sentences']} sentences"
+        raise InputError(found, key=key, expected=f"the {size} of the attacks", remedy=remedy)
+    try:
+        _check_bounds(summary["certified"], attacked.summary["clean"], attacked.task)
+    except ValueError as error:
+        raise InputError(str(error), key=key, remedy=remedy) from None
+
+
+def _check_bounds(certified: Mapping[str, Bounds], clean: Percentages, task: Task) -> None:
+    """Check that certified scores do not exceed their upper bounds and the clean score.
+
+    Raises:
+        ValueError: a score does.
+    """
+    headline = task.scores.headline
+    most = clean[headline]
+    for edits, bounds in certified.items():
+        edit_number(edits)
+        lower, upper = bounds["lower"][headline], bounds["upper"][headline]
+        if lower is None or upper is None or most is None:
+            raise ValueError(f"certified: no {headline} at {edits} edits")
+        if not 0 <= lower <= min(upper, most) + _SAME:
+            raise ValueError(
+                f"certified: {headline} is {lower:.2f} at {edits} edits, above {most:.2f} without "
+                f"edits or above its upper bound {upper:.2f}"
+            )
+
+
+def attack_name(run: Mapping[str, Any]) -> str:
+    """Return the name of the recipe of a run; runs of old versions have none."""
+    return str(run.get("attack", "attack"))
 
 
 def recipe_digest(run: Mapping[str, Any]) -> str:
@@ -266,7 +343,11 @@ def recipe_digest(run: Mapping[str, Any]) -> str:
 
 
 def commands_of(entry: Entry) -> list[str]:
-    """Return the commands that make the runs of an entry again, without output folders."""
+    """Return the commands of an entry's runs.
+
+    They name a recipe and a model, but no paths of these, no changed settings of recipes (which the
+    entry holds under ``settings``) and no output folders.
+    """
     runs: list[tuple[str, tuple[str, ...], Mapping[str, Any]]] = [
         *(("attack", ("attack",), attack["run"]) for attack in entry["attacks"]),
         *(("certify", ("substitutes", "edits", "cap"), each["run"]) for each in entry["certified"]),
@@ -306,7 +387,7 @@ def read_entry(path: Path) -> Entry:
     path = path / ENTRY if path.is_dir() else path
     entry = read_record(path, Entry, _REMEDY)
     if entry["format"] != FORMAT:
-        problem = f"format {entry['format']}, and this version {__version__} reads {FORMAT}"
+        problem = f"has format {entry['format']}; robustparse {__version__} reads only {FORMAT}"
         remedy = f"use robustparse {entry['version']}, which wrote it"
         raise InputError(problem, path=path, remedy=remedy)
     with as_written(path, "share"):
@@ -315,23 +396,45 @@ def read_entry(path: Path) -> Entry:
 
 
 def _check_claims(entry: Entry) -> None:
-    """Check that scores follow from counts, and that the others are there.
+    """Check that headline scores follow from counts, and that the other keys exist.
 
     Raises:
         Exception: they do not, or are missing; see `files.as_written`.
     """
-    headline = named(entry["task"]).scores.headline
-    entry["attacks"][0]
-    claims = [(entry["clean"], entry["right"])]
-    claims += [(attack["attacked"], attack["right"]) for attack in entry["attacks"]]
-    for scores, right in claims:
-        claimed, counted = scores[headline], score_in_percent(right, entry["counted"])
-        if claimed is None or not abs(claimed - counted) < _SAME:
-            raise ValueError(f"{headline} is {claimed}, and {counted:.2f} by its counts")
-    for attack in entry["attacks"]:
+    task = named(entry["task"])
+    headline, attacks = task.scores.headline, entry["attacks"]
+    if not attacks:
+        raise ValueError("attacks is empty")
+    claims = [("clean", entry["clean"][headline], entry["right"])]
+    for attack in attacks:
+        claims.append((attack_name(attack["run"]), attack["attacked"][headline], attack["right"]))
         converted(attack["run"].get("sha256", {}).get("recipe", {}), dict[str, str])
-    if entry["worst_of_attacks"] is not None:
-        entry["worst_of_attacks"][headline]
+        if not 0 <= (attack["success_rate"] or 0) <= 100:
+            raise ValueError(f"success_rate is {attack['success_rate']}")
+    worst, in_all = entry["worst_of_attacks"], entry["right_in_all"]
+    if [worst is None, in_all is None] != [len(attacks) == 1] * 2:
+        raise ValueError(f"worst_of_attacks and right_in_all do not fit {len(attacks)} attacks")
+    if worst is not None and in_all is not None:
+        claims.append(("worst_of_attacks", worst[headline][0], in_all))
+        _check_in_all(in_all, [attack["right"] for attack in attacks])
+    for name, claimed, right in claims:
+        counted = score_in_percent(right, entry["counted"])
+        if claimed is None or not abs(claimed - counted) < _SAME:
+            raise ValueError(f"{name}: {headline} is {claimed}, and {counted:.2f} by its counts")
     for certified in entry["certified"]:
-        for edits, bounds in certified["certified"].items():
-            edit_number(edits), bounds["lower"][headline]
+        _check_bounds(certified["certified"], entry["clean"], task)
+
+
+def _check_in_all(in_all: Counts, attacks: Sequence[Counts]) -> None:
+    """Check that no more is right under all attacks than under each of them.
+
+    Raises:
+        ValueError: more is, or there are not as many sentences.
+    """
+    by_sentence = zip(*map(correct_parts, attacks), strict=True)
+    for number, (right, of_attacks) in enumerate(
+        zip(correct_parts(in_all), by_sentence, strict=True), start=1
+    ):
+        if right > min(of_attacks):
+            problem = f"sentence {number} has {right}, and {min(of_attacks)} under an attack"
+            raise ValueError(f"right_in_all: {problem}")

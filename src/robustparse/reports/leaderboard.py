@@ -6,9 +6,10 @@ from pathlib import Path
 
 from robustparse import __version__
 from robustparse.errors import InputError
+from robustparse.evaluation.significance import score_in_percent
 from robustparse.files import check_no_input, write_text
 from robustparse.metrics import score_label
-from robustparse.reports.entry import ENTRY, Entry, commands_of, read_entry
+from robustparse.reports.entry import ENTRY, Entry, attack_name, commands_of, read_entry
 from robustparse.reports.page import render
 from robustparse.reports.tables import MISSING, shown
 from robustparse.reports.worst_of_attacks import TITLE
@@ -17,7 +18,7 @@ from robustparse.tasks.registry import named
 
 CLEAN = "Clean"
 Column = tuple[str, str]
-"""A kind of score, and which of its kind: a recipe's digest, or table and number of edits."""
+"""Heading, and a key that separates columns with the same heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,10 @@ def _entries(path: Path) -> list[Path]:
     """
     found = sorted(path.rglob(ENTRY)) if path.is_dir() else [path]
     if not found:
-        raise InputError("no entry", path=path, key="--leaderboard", expected=f"an {ENTRY} in it")
+        expected, remedy = f"an {ENTRY} in it", "write one with `robustparse share`"
+        raise InputError(
+            "no entry", path=path, key="--leaderboard", expected=expected, remedy=remedy
+        )
     return found
 
 
@@ -103,7 +107,7 @@ def _scores(entry: Entry, score: str) -> dict[Column, float | None]:
     worst = entry["worst_of_attacks"]
     scores[TITLE, ""] = None if worst is None else worst[score][0]
     for attack in entry["attacks"]:
-        scores[attack["run"].get("attack", "attack"), attack["recipe"]] = attack["attacked"][score]
+        scores[attack_name(attack["run"]), attack["recipe"]] = attack["attacked"][score]
     for certified in entry["certified"]:
         table = Path(certified["run"].get("substitutes", "")).stem
         for edits in sorted(certified["certified"], key=edit_number):
@@ -120,5 +124,7 @@ def _label(column: Column, columns: Sequence[Column]) -> str:
 
 
 def _rank(entry: Entry, score: str) -> tuple[bool, float]:
-    worst, attacked = entry["worst_of_attacks"], entry["attacks"][0]["attacked"][score]
-    return worst is None, -(worst[score][0] if worst is not None else attacked or 0.0)
+    worst = entry["worst_of_attacks"]
+    if worst is not None:
+        return False, -worst[score][0]
+    return True, -score_in_percent(entry["attacks"][0]["right"], entry["counted"])
