@@ -135,9 +135,11 @@ def _entry() -> bytes:
     entry = make_entry(contents, (), About("tiny", "A paper", "silver trees"))
     bounds = {"lower": entry["clean"], "upper": entry["clean"], "undecided": 0, "inputs": 9}
     run = {"substitutes": "a.jsonl", "edits": [1], "cap": 9, "seed": 0, "data": "a.conllu"}
-    worst = {score: [value, 1.5, 99.0] for score, value in entry["clean"].items()}
-    certified = [{"run": run, "certified": {"1": bounds, "all": bounds}}]
-    return as_json({**entry, "certified": certified, "worst_of_attacks": worst})
+    (attack,) = entry["attacks"]
+    worst = {score: [value, 1.5, 99.0] for score, value in attack["attacked"].items()}
+    changed = {"certified": [{"run": run, "certified": {"1": bounds, "all": bounds}}]}
+    changed |= {"attacks": [attack, attack], "worst_of_attacks": worst}
+    return as_json({**entry, **changed, "right_in_all": attack["right"]})
 
 
 def _ranked(path: Path) -> Value:
