@@ -67,7 +67,7 @@ def evaluate(
         out: folder for scores.json and the answers: predictions in the format of the data,
             answers.jsonl, and perturbed.jsonl for perturbed sentences.
         punctuation: which punctuation is left out of the scores. For files of an attack choose none
-            or penn: unicode would depend on the words that the attack inserted.
+            or penn: unicode would count inserted words.
         seed: seed of the perturbations' random choices and of the embedded sample.
         perturbed: also score the data under each of these operations, such as ``typos,final_stop``;
             or a folder of perturbed texts, as for ``--perturbed_files``.
@@ -91,9 +91,13 @@ def evaluate(
     noisy_answers = [*perturbed_answers(opened, examples, answers, perturbed or [], seed)]
     for each in noisy_answers:
         _warn(idle({each.operation: len(each.copies)}, len(examples)))
-    blind = {} if hypothesis_only is None else _blind(hypothesis_only, victim.device, examples)
+    hypotheses = (
+        {}
+        if hypothesis_only is None
+        else _hypothesis_sums(hypothesis_only, victim.device, examples)
+    )
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
-    reworded = pairs_report(outcomes) if outcomes else {}
+    pair_scores = pairs_report(outcomes) if outcomes else {}
     service = opened.counts() if isinstance(opened, CountingVictim) else {}
     sums: Sums = {
         "sentences": len(examples),
@@ -101,14 +105,14 @@ def evaluate(
         "clean": sums_of(task, answers, examples, punctuation),
         "classes": sums_by_class(task, answers, examples, punctuation),
         "perturbed": perturbed_sums(task, examples, noisy_answers, punctuation),
-        "blind": blind,
+        "hypothesis_only": hypotheses,
         "service": service,
     }
     about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
     run: dict[str, Any] = {"about": about, "settings": source.settings, "seed": seed}
     run |= {"hypothesis_only": hypothesis_only}
     run |= {"operations": [each.name for each in perturbed or []]}
-    scores = evaluated(task, run, sums, reworded)
+    scores = evaluated(task, run, sums, pair_scores)
     if folder is not None:
         _warn(task.files.not_written(examples, name))
         predicted = f"predictions{task.files.ending_for(examples)}"
@@ -131,10 +135,10 @@ def evaluate(
     _print(
         {
             system_name(names): {name: scores[name] for name in names_of},
-            "hypothesis only": scored(task, blind) if blind else {},
+            "hypothesis only": scored(task, hypotheses) if hypotheses else {},
             **perturbed_scores(task, sums["perturbed"]),
         },
-        reworded,
+        pair_scores,
     )
     if service:
         print(f"robustparse: {system_name(names)}: {service_note(service)}", file=sys.stderr)
@@ -165,12 +169,13 @@ def _warn(warnings: Iterable[str]) -> None:
         print(f"robustparse: {warning}", file=sys.stderr)
 
 
-def _blind(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:
+def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:
     """Add up what is right in the answers of a classifier that reads only the hypotheses."""
     victim, key = Checkpoints([checkpoint]).open(device), "--hypothesis_only"
     if victim.model.reads_pairs:
         found = f"{type(victim.model).__name__} reads both texts"
-        raise InputError(found, key=key, expected="a checkpoint of a classifier of single texts")
+        expected, remedy = "a classifier of single texts", "train one on the hypotheses"
+        raise InputError(found, key=key, expected=expected, remedy=remedy)
     if not all(example.sentence.context for example in examples):
         raise InputError("the data are not pairs", key=key, remedy="leave it out")
     return sums_of(victim.task, predictions(victim, examples), examples, "none")

@@ -1,7 +1,8 @@
 """``robustparse predict``: write a model's answers on a file or on standard input.
 
 Raw text and treebanks are processed piece by piece, so that memory does not grow with their size; a
-table is read as a whole. How the input is divided does not change any answer.
+table is read as a whole. How the input is divided does not change any answer, except where two
+scores are equal up to rounding.
 """
 
 import sys
@@ -70,7 +71,7 @@ def predict(
         shard: I/N, to answer only the shard I of N equal ranges of the sentences, from 1;
             `robustparse merge` joins the files that the shards write.
     """
-    own = None if shard is None else _shard(shard, data, out)
+    chosen = None if shard is None else _shard(shard, data, out)
     max_length, columns = reading.max_length, reading.columns
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
@@ -100,15 +101,15 @@ def predict(
         multiline = opened.task.files.multiline and ending not in ("json", "parquet")
         of_rows = is_dataset(data) or (ending != RAW and not multiline)
         read = _rows if of_rows else _texts
-        pieces = read(data, name, ending, opened, max_length, columns, own)
+        pieces = read(data, name, ending, opened, max_length, columns, chosen)
         if out != STANDARD:
             remove_record(Path(out))
         head = write_pieces(file, opened.task.files.write_all(answered(pieces, file)))
-    if own is not None:
+    if chosen is not None:
         digests = {**source.digests(), "data": digest(data)}
         run = {"models": source.names, **source.settings, "data": data, "format": ending}
         run |= {"columns": columns, "sha256": digests}
-        write_shard(Path(out), "predict", own, opened.task, run, {"texts": count}, {"": head})
+        write_shard(Path(out), "predict", chosen, opened.task, run, {"texts": count}, {"": head})
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 
@@ -129,20 +130,18 @@ def _shard(shard: str, data: str, out: str) -> Shard:
     Raises:
         InputError: there is no such shard, or it is not read from a file and written to a file.
     """
-    own = Shard.parse(shard)
-    for key, value in (("--data", data), ("--out", out)):
+    parsed = Shard.parse(shard)
+    for key, value, kind in (("--data", data, "input"), ("--out", out, "output")):
         if value == STANDARD:
-            found, remedy = "a shard needs a file", "name one"
-            raise InputError(found, key=key, remedy=remedy)
-    return own
+            found = f"cannot be standard {kind} with --shard"
+            raise InputError(found, key=key, remedy="name a file")
+    return parsed
 
 
 def _check_formats(
     victim: AnsweringVictim, data: str, ending: str, format: str | None, out: str
 ) -> None:
-    """Check ``--format``; warn of a misleading name.
-
-    A name misleads if it is that of another format of tables.
+    """Check ``--format``; warn if the ending of the output belongs to another table format.
 
     Raises:
         InputError: the model's task has no such format.
@@ -168,7 +167,7 @@ def _rows(
     victim: AnsweringVictim,
     max_length: int,
     columns: list[str] | None,
-    own: Shard | None,
+    shard: Shard | None,
 ) -> Iterator[list[Example]]:
     """Yield the examples of a table, which is read as a whole, in pieces; or those of a shard."""
     task = victim.task
@@ -179,7 +178,7 @@ def _rows(
                 path = _copy(Path(folder), ending, b"".join(_lines(source, name)))
         known = known_to(victim)
         examples = task.files.read(path, max_length, False, "--max_length", columns, known)
-        examples = examples if own is None else [*own.part(examples)]
+        examples = examples if shard is None else [*shard.part(examples)]
         task.files.check(examples, name, victim.check)
     for first in range(0, len(examples), ROWS):
         yield examples[first : first + ROWS]
@@ -192,7 +191,7 @@ def _texts(
     victim: AnsweringVictim,
     max_length: int,
     columns: list[str] | None,
-    own: Shard | None,
+    shard: Shard | None,
 ) -> Iterator[list[Example]]:
     """Yield the examples of each piece of raw text or of a treebank, or of a shard of it.
 
@@ -204,9 +203,9 @@ def _texts(
     task, known = victim.task, known_to(victim)
     with TemporaryDirectory() as folder, _opened(data) as source:
         lines, skipped, multiline = _lines(source, name), 0, ending != RAW and task.files.multiline
-        if own is not None:
+        if shard is not None:
             with _opened(data) as counted:
-                skipped, end = _own_lines(own, _lines(counted, name), multiline)
+                skipped, end = _shard_lines(shard, _lines(counted, name), multiline)
             lines = islice(lines, skipped, end)
         for first, content in _pieces(lines, multiline):
             piece = _copy(Path(folder), ending, content)
@@ -261,6 +260,7 @@ def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
                 path=path,
                 line=at + 1,
                 expected="a premise, a tab and a hypothesis",
+                remedy="correct the line",
             )
         for text in (*context, words):
             _check_length(text, max_length, path, at + 1)
@@ -288,14 +288,15 @@ def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
     try:
         yield from source
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=name, key="--data") from None
+        found, remedy = f"cannot be read: {error.strerror}", "copy the file again"
+        raise InputError(found, path=name, key="--data", remedy=remedy) from None
 
 
-def _own_lines(own: Shard, lines: Iterable[bytes], multiline: bool) -> tuple[int, int]:
+def _shard_lines(shard: Shard, lines: Iterable[bytes], multiline: bool) -> tuple[int, int]:
     """Return the first line of a shard, from 0, and the line after its last one.
 
     Args:
-        own: the shard.
+        shard: the shard.
         lines: all lines.
         multiline: see `_pieces`.
     """
@@ -306,7 +307,7 @@ def _own_lines(own: Shard, lines: Iterable[bytes], multiline: bool) -> tuple[int
             starts.append(count)
         inside, count = not blank, count + 1
     starts.append(count)
-    examples = own.part(range(len(starts) - 1))
+    examples = shard.part(range(len(starts) - 1))
     return starts[examples[0]], starts[examples[-1] + 1]
 
 
@@ -346,7 +347,7 @@ def _opened(data: str) -> BinaryIO:
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         found = "no such file" if missing else f"cannot be read: {error.strerror}"
-        raise InputError(found, path=data, key="--data") from None
+        raise InputError(found, path=data, key="--data", remedy="name a readable file") from None
 
 
 @contextmanager

@@ -8,10 +8,10 @@ Sums = dict[str, Any]
 
 
 class Accumulator:
-    """Sums over records; its attributes are numbers, counters by string, or accumulators.
+    """Sums over records; its attributes are integers, counters by string, or accumulators.
 
-    Attributes of other types are settings, such as the task. The sums of several parts can be
-    written as JSON and added up, so that the scores of all parts follow without their records.
+    Attributes of other types, flags included, are settings, such as the task. The sums of several
+    shards can be written as JSON and added up, so that their scores are computed without records.
     """
 
     def counts(self) -> Sums:
@@ -27,7 +27,7 @@ def add_up(target: MutableMapping[str, Any], sums: Sums) -> None:
     """Add sums to others in place; a name that only one of them has is kept.
 
     Raises:
-        TypeError: a number stands where the others have names.
+        TypeError: a number stands where the others have names; or AttributeError.
     """
     for name, value in sums.items():
         if not isinstance(value, dict):
@@ -58,6 +58,6 @@ def _plain(values: MutableMapping[str, Any]) -> Sums:
             plain[name] = value.counts()
         elif isinstance(value, dict):
             plain[name] = _plain(value)
-        elif isinstance(value, int):
+        elif isinstance(value, int) and not isinstance(value, bool):
             plain[name] = value
     return plain

@@ -15,25 +15,33 @@ from robustparse.tasks.task import Task
 def evaluated(
     task: Task, run: Mapping[str, Any], sums: Sums, pairs: Mapping[str, Any] = {}
 ) -> dict[str, Any]:
-    """Return the content of ``scores.json`` but for the versions.
+    """Return the content of ``scores.json`` without versions.
 
     Args:
         task: the task of the victim.
-        run: ``about`` the run, the ``settings`` of the victim, the ``seed`` of perturbations, and
-            the checkpoint that reads the ``hypothesis_only``.
-        sums: the sums of ``sentences``, ``words``, of what is right in ``clean`` answers
-            (`clean.sums_of`), by class (``classes``), under operations (``perturbed``), and by the
-            hypothesis only (``blind``); and counts of a ``service``. Sums of nothing are empty.
+        run: by key:
+            ``about``: task, checkpoints, data and punctuation;
+            ``settings``: those of the victim;
+            ``seed``: the seed of perturbations;
+            ``hypothesis_only``: the checkpoint that reads only the hypotheses.
+        sums: by key, where keys without data map to {}:
+            ``sentences``, ``words``: numbers;
+            ``clean``: correct parts of the answers, see `clean.sums_of`;
+            ``classes``: the same by class;
+            ``perturbed``: the same by operation;
+            ``hypothesis_only``: the same of answers to the hypotheses only;
+            ``service``: counts of a service.
         pairs: scores on ready-made perturbed texts (`pairs.pairs_report`).
     """
-    noisy = perturbed_scores(task, sums["perturbed"])
+    perturbed = perturbed_scores(task, sums["perturbed"])
     classes = task.scores.by_class(sums["classes"])
-    blind = {"checkpoint": run["hypothesis_only"], **scored(task, sums["blind"])}
-    further = {
-        "perturbed": noisy,
+    checkpoint, of_hypotheses = run["hypothesis_only"], sums["hypothesis_only"]
+    hypothesis_only = {"checkpoint": checkpoint, **scored(task, of_hypotheses)}
+    optional = {
+        "perturbed": perturbed,
         "by_class": classes,
         "service": sums["service"],
-        "hypothesis_only": blind if sums["blind"] else {},
+        "hypothesis_only": hypothesis_only if of_hypotheses else {},
     }
     return {
         **run["about"],
@@ -41,8 +49,8 @@ def evaluated(
         "n_words": sums["words"],
         **scored(task, sums["clean"]),
         **run["settings"],
-        **({"seed": run["seed"]} if noisy else {}),
-        **{name: value for name, value in further.items() if value},
+        **({"seed": run["seed"]} if perturbed else {}),
+        **{name: value for name, value in optional.items() if value},
         **pairs,
     }
 

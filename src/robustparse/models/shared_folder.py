@@ -24,7 +24,7 @@ _DIGEST = "robustparse.sha256"  # in the metadata of the weights
 def write_model(
     folder: Path, description: Mapping[str, Any], weights: Mapping[str, Tensor]
 ) -> None:
-    """Write a model; the weights come last, so that a folder that lacks some is never read.
+    """Write a model; the weights come last, so that an incomplete folder is rejected.
 
     Args:
         folder: the folder, which is made if it does not exist.
@@ -44,7 +44,9 @@ def write_model(
     texts = [_json(config), _json(description["vocabulary"])]
     # Weights that share their memory, which safetensors refuses, are written separately.
     plain = {name: weight.detach().cpu().contiguous().clone() for name, weight in weights.items()}
-    metadata = {_DIGEST: _digest(texts, plain)}  # safetensors writes several in any order
+    metadata = {
+        _DIGEST: _digest(texts, plain)
+    }  # one key only: several would be written in random order
     for name, text in zip((CONFIG, VOCABULARY), texts, strict=True):
         write_bytes(folder / name, text)
     write_bytes(folder / WEIGHTS, save(plain, metadata))
@@ -73,7 +75,9 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         metadata = file.metadata() or {}
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if metadata.get(_DIGEST) != _digest(texts, weights):
-        raise ValueError(f"its files do not belong together, or {path.name} was not written by us")
+        raise ValueError(
+            f"its files do not belong together, or robustparse did not write {path.name}"
+        )
     config, vocabulary = (decode_json(text.decode(), dict) for text in texts)
     return {**config, "vocabulary": vocabulary}, weights
 
@@ -83,10 +87,10 @@ def _json(content: object) -> bytes:
 
 
 def _digest(texts: list[bytes], weights: Mapping[str, Tensor]) -> str:
-    whole = hashlib.sha256()
+    model = hashlib.sha256()
     for text in texts:
-        whole.update(hashlib.sha256(text).digest())
+        model.update(hashlib.sha256(text).digest())
     for name, weight in sorted(weights.items()):
-        whole.update(f"{name} {weight.dtype} {list(weight.shape)}\n".encode())
-        whole.update(weight.contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return whole.hexdigest()
+        model.update(f"{name} {weight.dtype} {list(weight.shape)}\n".encode())
+        model.update(weight.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return model.hexdigest()
