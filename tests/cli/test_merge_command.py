@@ -19,13 +19,14 @@ from robustparse.api.sources import DataFile
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.main import main
 from robustparse.data.sample.questions import sample_questions
+from robustparse.data.sample.tags import sample_tags
 from robustparse.data.shard import Shard
 from robustparse.data.tables import table_text
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.evaluation.shards import record_file, write_shard
 from robustparse.files import write_pieces
-from robustparse.models import LSTMEncoder, Model, Seq2Seq
+from robustparse.models import BiLSTMTagger, LSTMEncoder, Model, Seq2Seq
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example, Layout, Row
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
@@ -336,6 +337,18 @@ def test_tables_of_any_kind_are_joined_as_one(kind, ends, tmp_path):
         shards.append(path)
     merge(tmp_path / "merged", shards)
     assert (tmp_path / "merged").read_text() == "".join(table_text(rows[: ends[-1]]))
+
+
+def test_tags_in_json_lines_are_merged(tmp_path, capsys):
+    examples = sample_tags(0).split("test")[:3]
+    known = Vocabulary.from_examples(examples, min_count=1)
+    save_checkpoint(
+        BiLSTMTagger(LSTMEncoder(6, 0, 4, 6, 1), vocabulary=known), tmp_path / "tiny.ckpt"
+    )
+    rows = ({"tokens": each.sentence.words, "tags": each.gold.tags} for each in examples)
+    (tmp_path / "test.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (tmp_path / "out").mkdir()
+    compare("predict", tmp_path, tmp_path / "out", capsys)
 
 
 def test_raw_texts_are_divided_between_their_lines(made_trees, tmp_path):

@@ -44,6 +44,7 @@ from robustparse.types import Example, Sentence
 STANDARD = "-"  # input or output
 RAW = "txt"
 PIECE = 1 << 20  # bytes of raw text or of a treebank that are read at once
+TABLES = ("json", "jsonl", "parquet")  # in tasks whose other files have several lines a sentence
 ROWS = 10_000  # rows of a table that are answered at once
 
 
@@ -98,7 +99,7 @@ def predict(
             count += len(examples)
 
     with standard_output() if out == STANDARD else written(Path(out)) as file:
-        multiline = opened.task.files.multiline and ending not in ("json", "parquet")
+        multiline = opened.task.files.multiline and ending not in TABLES
         of_rows = is_dataset(data) or (ending != RAW and not multiline)
         read = _rows if of_rows else _texts
         pieces = read(data, name, ending, opened, max_length, columns, chosen)
