@@ -115,6 +115,7 @@ def write_perturbed_copies(
         file,
         keep,
         made,
+        False,
         counts,
         card,
         (
@@ -172,7 +173,7 @@ def write_adversarial_copies(
         card = None
         if license is not None:
             card = attack_card(summary, read_run(run.folder), _ABOUT, license)
-        _write(out, file, keep, summary, {}, card, copies)
+        _write(out, file, keep, summary, True, {}, card, copies)
     return summary
 
 
@@ -282,6 +283,7 @@ def _write(
     file: DataFile,
     keep: Keep,
     made: Mapping[str, Any],
+    attacked: bool,
     examples: Mapping[str, int],
     card: Card | None,
     copies: Copies,
@@ -292,7 +294,8 @@ def _write(
         out: the file of the copies.
         file: the file of the sentences.
         keep: which copies to write.
-        made: how the copies were made, or the summary of the attack that made them.
+        made: the settings of the operations, or the summary of the attack.
+        attacked: whether an attack made the copies; `merge` reads its summary from its folder.
         examples: counts of sentences with and without copies.
         card: the card of a dataset of the pairs, see `dataset_beside`; None to write none.
         copies: the copies.
@@ -323,8 +326,7 @@ def _write(
     sums = {"examples": examples, "copies": counts}
     write_json(summary_beside(out), copies_summary(made, drawn, sums))
     if file.shard is not None:
-        of_attack = "attack" in made
-        run = {"attack": of_attack, "made": {} if of_attack else made, "drawn": drawn}
+        run = {"attack": attacked, "made": {} if attacked else made, "drawn": drawn}
         run |= {"limit": file.limit, "columns": file.columns, "sha256": {"data": file.digest()}}
         write_shard(out, "augment", file.shard, task, run, sums, {"": head})
     terminal().print(f"{counts['n_copies']} copies in {out}", soft_wrap=True)
@@ -349,7 +351,7 @@ def copies_summary(made: Mapping[str, Any], drawn: Mapping[str, Any], sums: Sums
     """Return the content of the summary.
 
     Args:
-        made: how the copies were made, or the summary of the attack that made them.
+        made: the settings of the operations, or the summary of the attack.
         drawn: the data, what was drawn of them, and which copies are kept.
         sums: counts of ``examples`` and ``copies``.
     """

@@ -13,6 +13,9 @@ from robustparse.models.mean_scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.victims.black_box import BlackBox
 
+DECODING = ("decoder", "beam", "precision", "mean")
+"""Options that apply to checkpoints only."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingOptions:
@@ -60,7 +63,7 @@ class VictimOptions(DecodingOptions):
             raise InputError(found, key="--checkpoint, --victim", expected=expected)
         if self.checkpoint is not None:
             return self.checkpoints(self.checkpoint)
-        for name in ("decoder", "beam", "precision", "mean"):
+        for name in DECODING:
             if getattr(self, name) != getattr(DecodingOptions, name):
                 found = "applies to --checkpoint only"
                 raise InputError(found, key=f"--{name}", remedy="leave it out")

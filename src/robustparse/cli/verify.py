@@ -8,10 +8,9 @@ from rich import box
 from rich.table import Table
 
 from robustparse.api.inputs import Paths
-from robustparse.api.sources import Checkpoints, NamedVictim
 from robustparse.api.tables import shown, terminal
 from robustparse.api.verify import verify as verified
-from robustparse.errors import InputError
+from robustparse.cli.options import DECODING, VictimOptions
 from robustparse.metrics import score_label
 from robustparse.pretrained.hub import WEIGHTS
 from robustparse.reports.entry import read_entry
@@ -45,16 +44,11 @@ def verify(
     path = Path(entry)
     stored = read_entry(path)
     weights = (path if path.is_dir() else path.parent) / WEIGHTS
-    if victim is not None and checkpoint is None:
-        source: Checkpoints | NamedVictim = NamedVictim(victim.made_from or {})
-    elif victim is None and (checkpoint is not None or weights.exists()):
-        run: dict[str, Any] = {**stored["attacks"][0]["run"]}
-        decoding = {key: run[key] for key in ("decoder", "beam", "precision", "mean") if key in run}
-        source = Checkpoints(checkpoint or str(weights), **decoding)
-    else:
-        found = "neither is given" if victim is None else "both are given"
-        expected = "one of them, or the model in the folder of the entry"
-        raise InputError(found, key="--checkpoint, --victim", expected=expected)
+    if checkpoint is None and victim is None and weights.exists():
+        checkpoint = str(weights)
+    run: dict[str, Any] = {**stored["attacks"][0]["run"]}
+    decoding = {key: run[key] for key in DECODING if key in run} if checkpoint is not None else {}
+    source = VictimOptions(checkpoint=checkpoint, victim=victim, **decoding).source()
     rows = verified(stored, source, data, sentences, seed, device)
     size = min(sentences, len(stored["counted"]))
     label = score_label(named(stored["task"]).scores.headline)

@@ -1,6 +1,5 @@
 """A run claims its output folder, so that lines of different runs never mix."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,7 @@ from typing import Any
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.records import EXAMPLES, RUN, SUMMARY, read_record
-from robustparse.files import write_text
+from robustparse.files import write_json
 
 _OTHER = "choose another --out or delete the folder"
 _LINES = (EXAMPLES, CERTIFICATES)  # the files that runs write line by line, one in each folder
@@ -32,12 +31,12 @@ def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, beg
     Raises:
         InputError: the lines belong to another run, or the folder to a run of another kind.
     """
-    path, text = folder / RUN, json.dumps(run, indent=2) + "\n"
+    path = folder / RUN
     for other in _LINES:
         if other != lines and (folder / other).exists():
             raise InputError(f"holds {other} of another run", path=folder, remedy=_OTHER)
     if not begun:
-        write_text(path, text)
+        write_json(path, run)
         return
     if not path.exists():
         problem = f"holds {lines} but no {RUN}, which describes the run"
@@ -46,11 +45,11 @@ def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, beg
     extends = "shard" not in run and _limit(stored) < _limit(run)
     if extends:
         stored["limit"] = run.get("limit")
-    for how in differences(stored, run):
-        raise InputError(f"holds another run ({how})", path=folder, remedy=_OTHER)
+    if difference := next(differences(stored, run), None):
+        raise InputError(f"holds another run ({difference})", path=folder, remedy=_OTHER)
     if extends:
         (folder / SUMMARY).unlink(missing_ok=True)  # before run.json: it covers fewer sentences
-        write_text(path, text)
+        write_json(path, run)
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from robustparse.tasks.task import Scores as TaskScores
 
 Scores: TypeAlias = NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Scores], Scores]
-Sums: TypeAlias = Mapping[str, Sequence[int]]
+SentenceSums: TypeAlias = Mapping[str, Sequence[int]]
 
 LEVEL = 0.95  # probability inside an interval
 CHUNK = 1_000  # draws held in memory at once
@@ -147,7 +147,9 @@ class AttackedCounts:
     attacked: Sequence[Any]
 
     @classmethod
-    def of(cls, scores: TaskScores, name: str, clean: Sums, attacked: Sums) -> "AttackedCounts":
+    def of(
+        cls, scores: TaskScores, name: str, clean: SentenceSums, attacked: SentenceSums
+    ) -> "AttackedCounts":
         """Return the counts behind a score, from the sums of each sentence before and after."""
         both = (counts_of(scores, name, sums) for sums in (clean, attacked))
         return cls(clean["counted"], *both)
@@ -204,7 +206,7 @@ class AttackedCounts:
         return paired_bootstrap(statistic, correct, self.counted, seed=0)
 
 
-def counts_of(scores: TaskScores, name: str, sums: Sums) -> Sequence[Any]:
+def counts_of(scores: TaskScores, name: str, sums: SentenceSums) -> Sequence[Any]:
     """Return the correct parts of each answer, with the divisor unless it is ``counted``.
 
     Args:
