@@ -11,6 +11,7 @@ from command_runs import mistake
 from huggingface_hub import ModelCard
 
 from robustparse.api.inputs import digest
+from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.main import main
 from robustparse.models import Model
 from robustparse.reports.entry import Entry, read_entry
@@ -31,7 +32,7 @@ def records(folder: Path) -> list[Json]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint, two attacks on it, of which the second finds less, and its scores."""
+    """A checkpoint, two attacks on it, of which the second finds less, scores and certificates."""
     made = tmp_path_factory.mktemp("runs") / "runs"
     shutil.copytree(CONTRACT, made)
     shutil.copytree(made / "attacked", made / "weaker")
@@ -52,6 +53,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scores |= {"n_sentences": 12, "precision": "32-true", "uas": 87.5, "las": 85.71}
     (made / "scored").mkdir()
     (made / "scored/scores.json").write_text(json.dumps(scores))
+    SubstitutionTable({"the": ["a"]}).write(made / "table.jsonl")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        files = ("--substitutes=table.jsonl", "--checkpoint=tiny.ckpt", "--data=test.conllu")
+        main(["certify", *files, "--edits=1", "--cap=2", "--device=cpu", "--out=proven"])
     return made
 
 
@@ -74,7 +80,7 @@ def test_an_entry_and_a_card_hold_what_the_folders_hold(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ("--license", "mit", "--paper", "Somebody | 2026", "--data_license", "cc-by-4.0")
-    entry = shared("attacked", "weaker", "scored", options=options)
+    entry = shared("attacked", "weaker", "scored", "proven", options=options)
     summaries = [json.loads(Path(n, "summary.json").read_text()) for n in ("attacked", "weaker")]
     lines = records(Path("attacked"))
     assert entry["clean"] == summaries[0]["clean"]
@@ -83,6 +89,8 @@ def test_an_entry_and_a_card_hold_what_the_folders_hold(
     assert entry["worst_of_attacks"] is not None
     worst = entry["worst_of_attacks"]["las"][0]
     assert worst <= min(summary["attacked"]["las"] for summary in summaries)
+    proven = json.loads(Path("proven/summary.json").read_text())
+    assert [each["certified"] for each in entry["certified"]] == [proven["certified"]]
     assert entry["data"]["sha256"] == digest("test.conllu")
     assert entry["model"] is not None
     assert entry["model"]["sha256"] == digest("shared/model.safetensors")
@@ -146,7 +154,17 @@ REFUSED: dict[str, tuple[Callable[[], object], list[str]]] = {
     ),
     "a shard": (
         lambda: edited(Path("weaker/run.json"), lambda run: run.update(shard="1/2")),
-        ["attacked", "weaker"],
+        ["weaker"],
+    ),
+    "certified on fewer sentences": (
+        lambda: edited(Path("proven/summary.json"), lambda s: s.update(n_sentences=11)),
+        ["attacked", "proven"],
+    ),
+    "certified above the clean score": (
+        lambda: edited(
+            Path("proven/summary.json"), lambda s: s["certified"]["1"]["lower"].update(las=90)
+        ),
+        ["attacked", "proven"],
     ),
     "no folder": (lambda: None, ["nowhere"]),
     "a card of one's own": (
@@ -187,7 +205,7 @@ def better(entry: Json) -> None:
 def test_an_entry_is_verified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree("attacked", "again")
     shared("attacked", "again")
-    verify = ["verify", "shared", "--sentences", "8", "--device", "cpu"]
+    verify = ["verify", "shared", "--sentences", "4", "--device", "cpu"]
     main(verify)
     printed = capsys.readouterr().out
     assert "the entry holds" in printed

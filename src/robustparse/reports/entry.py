@@ -254,7 +254,7 @@ def _without_paths(run: _Run) -> _Run:
 
 
 def check_runs(runs: Sequence[Mapping[str, Any]], model_digests: Sequence[str]) -> None:
-    """Check that runs belong to one system, and have the same sentences.
+    """Check that runs are whole, belong to one system, and have the same sentences.
 
     Args:
         runs: the contents of ``run.json``.
@@ -267,6 +267,9 @@ def check_runs(runs: Sequence[Mapping[str, Any]], model_digests: Sequence[str]) 
         digests = run.get("sha256", {})
         victims = " ".join(run.get("victims", []))
         key = f"--results: {run.get('attack', 'certify')} on {victims}"
+        if "shard" in run:
+            found, remedy = f"a result of shard {run['shard']}", "merge the shards first"
+            raise InputError(found, key=key, remedy=remedy)
         if model_digests and digests.get("checkpoint") not in [[each] for each in model_digests]:
             raise InputError(
                 "a result of another model",
@@ -291,7 +294,7 @@ def _sentences(run: Mapping[str, Any]) -> list[Any]:
         from robustparse.data.datamodule import SAMPLE
 
         drawn += [run.get("data"), run.get("seed") if run.get("data") == SAMPLE else None]
-    return [digest, run.get("shard"), *drawn]
+    return [digest, *drawn]
 
 
 def _check_certified(summary: CertifiedSummary, attacked: AttackedSystem) -> None:
