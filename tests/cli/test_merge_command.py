@@ -193,6 +193,18 @@ def renamed(name: str) -> None:
     RECORD.write_text(json.dumps(record))
 
 
+def as_folders(command: str) -> None:
+    """The records are those of folders, of a command that writes files."""
+    for number in (1, 2, 3):
+        path = Path(f"{number}.conllu")
+        record = json.loads(Path(f"{path}.shard.json").read_text())
+        path.rename("moved")
+        path.mkdir()
+        Path("moved").rename(path / "rows")
+        record |= {"command": command, "files": {"rows": record["files"][""]}}
+        (path / "shard.json").write_text(json.dumps(record))
+
+
 def blocked(block: int, *numbers: int) -> None:
     """The records say that their files have blocks."""
     for number in numbers:
@@ -219,6 +231,7 @@ UNFIT: dict[str, tuple[Callable[[], object], str, Path | None, str]] = {
     "file above": (lambda: renamed("../x"), "123", RECORD, "../x"),
     "folder above": (lambda: renamed(".."), "123", RECORD, ".."),
     "whole path": (lambda: renamed("/tmp/x"), "123", RECORD, "/tmp/x"),
+    "folders": (lambda: as_folders("predict"), "123", Path("1.conllu/shard.json"), "files"),
     "empty blocks": (lambda: blocked(0, 1, 2, 3), "123", Path("1.conllu.shard.json"), "1"),
     "blocks in one": (lambda: blocked(1, 2), "123", SECOND, "blocks"),
 }

@@ -73,6 +73,8 @@ def merge(out: Path, paths: Sequence[Path]) -> int:
     record = shards[0].record
     with as_written(record_file(shards[0].path), record["command"]):
         command = _COMMANDS[record["command"]]
+        if ("" in record["files"]) == bool(command.file):
+            raise ValueError("files: a folder where the command writes a file, or the reverse")
         sums = added(shard.record["sums"] for shard in shards)
         summary = command.summary(record, sums)
     _check_changeable(summary)
