@@ -31,9 +31,9 @@ import yaml
 
 import studies
 from results import COLUMNS, counts, key, read, shown
-from robustparse.data import text_files
-from robustparse.data.conllu import find_split
+from robustparse.data import conllu, text_files
 from robustparse.data.fractions import draw_fraction
+from robustparse.data.tags import tagged_sentences
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_folder import read_certificates
 from robustparse.evaluation.measure import QUALITY
@@ -95,8 +95,8 @@ class Runner:
 
     def split(self, system: System, split: str) -> Path:
         """Return the file of a split of a system's corpus."""
-        find = find_split if self.study.task == "dependency" else text_files.find_split
-        return find(self.folder(system), split)
+        files = {"dependency": conllu, "tags": tagged_sentences}.get(self.study.task, text_files)
+        return files.find_split(self.folder(system), split)
 
     # Training
 

@@ -290,10 +290,8 @@ def _sentences(run: Mapping[str, Any]) -> list[Any]:
     """Return what determines the sentences of a run, except for how many there are."""
     digest, fraction = run.get("sha256", {}).get("data"), run.get("fraction") or 1.0
     drawn = [fraction, run.get("fraction_of"), run.get("seed")] if fraction < 1 else []
-    if not digest:
-        from robustparse.data.datamodule import SAMPLE
-
-        drawn += [run.get("data"), run.get("seed") if run.get("data") == SAMPLE else None]
+    if not digest:  # the sample, which the seed draws
+        drawn += [run.get("data"), run.get("seed")]
     return [digest, *drawn]
 
 
