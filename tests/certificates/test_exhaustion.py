@@ -1,9 +1,12 @@
 """Exhaustion against naive enumeration of random small victims."""
 
+import zlib
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from seqeval.metrics.sequence_labeling import get_entities
 
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -14,8 +17,9 @@ from robustparse.evaluation.certificate_records import (
     certificate_record,
     check_certificate,
 )
-from robustparse.types import DependencyTree, Example, Sentence
-from small_victims import EDITS, KINDS, Case, case
+from robustparse.types import DependencyTree, Example, Sentence, TagSequence
+from robustparse.victims import FunctionVictim
+from small_victims import EDITS, KINDS, WORDS, Case, case
 
 SEEDS = range(67)  # of each kind: 201 victims
 
@@ -108,6 +112,57 @@ def test_only_what_the_cap_leaves_out_is_undecided(kind):
         check_certificate(small.victim.task, record_of(small, certificate), small.example, EDITS)
     assert undecided > 20
     assert first > 2
+
+
+def test_tags_and_spans_are_those_of_naive_enumeration() -> None:
+    """Words of gold spans are kept; sentences without spans have certificates of their tags."""
+    without, lost = 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        words = tuple(str(word) for word in rng.choice(WORDS, int(rng.integers(1, 6))))
+        kinds = [str(kind) for kind in rng.choice(["O", "O", "x", "y"], len(words))]
+        gold = tuple("O" if kind == "O" else f"B-{kind}" for kind in kinds)
+        if len(words) > 2 and gold[0] != "O":
+            gold = (gold[0], gold[0].replace("B", "I"), *gold[2:])
+        table = {word: tuple(map(str, rng.choice(WORDS, 2, replace=False))) for word in WORDS}
+        table = {word: tuple(w for w in some if w != word) for word, some in table.items()}
+
+        def answer(text: tuple[str, ...], gold: Any = gold, seed: int = seed) -> list[str]:
+            codes = [
+                zlib.crc32(f"{seed} {at} {' '.join(text)}".encode()) for at in range(len(text))
+            ]
+            others = ("O", "B-x", "I-x", "I-y")
+            return [
+                others[code % 4] if code % 7 == 0 else tag
+                for code, tag in zip(codes, gold, strict=True)
+            ]
+
+        victim = FunctionVictim(lambda texts, own=answer: [own(tuple(t)) for t in texts], "tags")
+        example = Example(0, Sentence(words), TagSequence(gold, ""))
+        exhaustive = Exhaustive(SubstitutionTable(table), EDITS)
+        (certificate,) = exhaustive.certificates([example], victim, Statistics())
+        choices = [
+            (w, *table[w]) if tag == "O" else (w,) for w, tag in zip(words, gold, strict=True)
+        ]
+        spans = get_entities(list(gold))
+        for edits in EDITS:
+            most = len(words) if edits == "all" else edits
+            answers = [
+                answer(text)
+                for text in product(*choices)
+                if sum(a != b for a, b in zip(text, words, strict=True)) <= most
+            ]
+            truth = np.zeros((len(words), 2), dtype=bool)
+            truth[:, 0] = np.all(
+                [[a == b for a, b in zip(one, gold, strict=True)] for one in answers], axis=0
+            )
+            for span in spans:
+                truth[span[1], 1] = all(span in get_entities(one) for one in answers)
+            assert (certificate.certified(edits) == truth).all()
+            lost += int(truth[:, 1].sum()) < len(spans)
+        without += not spans
+    assert without > 3
+    assert lost > 10
 
 
 def test_the_original_alone_is_tried_at_a_cap_of_one():

@@ -19,7 +19,7 @@ from robustparse.attacks.attack import Attack, usual_goal
 from robustparse.attacks.candidates.table import TableCandidates
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.goals.attachment import Parse
-from robustparse.attacks.goals.tag_errors import GoldTags
+from robustparse.attacks.goals.tag_errors import GoldTags, TagErrors
 from robustparse.attacks.goals.wrong_form import GoldForm
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.requests import Answer, Predict, Propose, Search, Searching
@@ -28,7 +28,7 @@ from robustparse.attacks.victim import Victim, labels_of
 from robustparse.certificates.allowed_inputs import AllowedInputs, Edits, checked_edits
 from robustparse.errors import InputError, check_least
 from robustparse.metrics import PunctuationPolicy
-from robustparse.types import Example, Indices, Mask, Predictions, States
+from robustparse.types import Example, Indices, Mask, Predictions, States, TagSequence
 
 CAP = 10_000
 """The most inputs of a sentence that are tried, by default."""
@@ -212,7 +212,7 @@ class Exhaustive:
         examples = iter(examples)
         if (first := next(examples, None)) is None:
             return
-        goal = usual_goal(first.gold)
+        goal = _EveryTag() if isinstance(first.gold, TagSequence) else usual_goal(first.gold)
         goal.punctuation = self.punctuation
         search = Exhaustion(self.edits, self.cap, per_word=goal.per_word)
         attack = Attack(
@@ -222,6 +222,14 @@ class Exhaustive:
         with closing(runs):
             for run in runs:
                 yield cast(Certificate, run.outcome)
+
+
+class _EveryTag(TagErrors):
+    """Sentences without spans, which attacks leave alone, have certificates of their tags, too."""
+
+    def applies(self, problem: Problem) -> bool:
+        """See `Goal.applies`."""
+        return True
 
 
 def right_parts(problem: Problem, predictions: Predictions) -> Mask:
