@@ -230,7 +230,7 @@ UNFIT: dict[str, tuple[Callable[[], object], str, Path | None, str]] = {
     "of other data": (other_data, "123", SECOND, "content of data"),
     "file above": (lambda: renamed("../x"), "123", RECORD, "../x"),
     "folder above": (lambda: renamed(".."), "123", RECORD, ".."),
-    "whole path": (lambda: renamed("/tmp/x"), "123", RECORD, "/tmp/x"),
+    "whole path": (lambda: renamed("/x"), "123", RECORD, "/x"),
     "folders": (lambda: as_folders("predict"), "123", Path("1.conllu/shard.json"), "files"),
     "empty blocks": (lambda: blocked(0, 1, 2, 3), "123", Path("1.conllu.shard.json"), "1"),
     "blocks in one": (lambda: blocked(1, 2), "123", SECOND, "blocks"),

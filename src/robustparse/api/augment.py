@@ -218,7 +218,7 @@ def _check_shard(file: DataFile, keep: Keep) -> None:
     drawn = file.fraction < 1 and file.unit == "sentences" and file.limit is None
     if file.shard is not None and keep == "changed" and drawn:
         raise InputError(
-            "sentences without a copy are replaced by any others of the data",
+            "a sentence without a copy is replaced by another one, which may be in another shard",
             key="--shard",
             remedy="leave out --fraction, or set --keep all or --keep pairs",
         )

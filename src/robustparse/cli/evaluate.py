@@ -31,7 +31,6 @@ from robustparse.evaluation.pairs import (
 from robustparse.evaluation.perturbed import (
     idle,
     perturbed_answers,
-    perturbed_scores,
     perturbed_sums,
     rows_of,
 )
@@ -136,7 +135,7 @@ def evaluate(
         {
             system_name(names): {name: scores[name] for name in names_of},
             "hypothesis only": scored(task, hypotheses) if hypotheses else {},
-            **perturbed_scores(task, sums["perturbed"]),
+            **scores.get("perturbed", {}),
         },
         pair_scores,
     )

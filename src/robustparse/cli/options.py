@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
@@ -91,6 +91,10 @@ class DataOptions(TextOptions):
     limit: int | None = None
     """take only the first LIMIT sentences."""
 
+    def parsed_shard(self) -> Shard | None:
+        """Return the shard that is read; None reads all sentences."""
+        return None
+
     def file(
         self,
         seed: int,
@@ -99,7 +103,10 @@ class DataOptions(TextOptions):
         split: str = "test",
         tagger: str | None = None,
     ) -> DataFile:
-        """Return the file, of which a fraction is drawn with the seed."""
+        """Return the file, of which a fraction is drawn with the seed.
+
+        The shard is taken after the fraction and the limit.
+        """
         return DataFile(
             self.data,
             seed,
@@ -110,6 +117,7 @@ class DataOptions(TextOptions):
             columns=self.columns,
             split=split,
             tagger=tagger,
+            shard=self.parsed_shard(),
         )
 
 
@@ -121,17 +129,9 @@ class ShardedDataOptions(DataOptions):
     """I/N: take only the shard I of N equal ranges of these sentences, from 1; `robustparse merge`
     joins what the shards write."""
 
-    def file(
-        self,
-        seed: int,
-        fraction: float = 1.0,
-        unit: FractionOf = "sentences",
-        split: str = "test",
-        tagger: str | None = None,
-    ) -> DataFile:
-        """Return the file, of which the shard is taken after the fraction and the limit."""
-        shard = None if self.shard is None else Shard.parse(self.shard)
-        return replace(super().file(seed, fraction, unit, split, tagger), shard=shard)
+    def parsed_shard(self) -> Shard | None:
+        """See `DataOptions.parsed_shard`."""
+        return None if self.shard is None else Shard.parse(self.shard)
 
 
 @dataclass(frozen=True, kw_only=True)
