@@ -156,11 +156,10 @@ def test_packing_and_shards_change_nothing(name, models, reference) -> None:
     found = by_id(name, one_by_one, examples_of(name)[::-4])  # every fourth one, the last first
     assert found == {each: reference[each] for each in found}
     assert len(found) == 3
-    results: Results = {}
-    for rank in range(3):
-        packed = recipe(name, models, live=4, batch_queries=7)
-        results |= by_id(name, packed, share_of(examples_of(name), rank, 3))
-    assert results == reference
+    shard = share_of(examples_of(name), 1, 2)
+    found = by_id(name, recipe(name, models, live=4, batch_queries=7), shard)
+    assert found == {one.id: reference[one.id] for one in shard}
+    assert len(found) == 5
 
 
 def test_a_stopped_attack_continues_to_the_same_files(name, models, reference, tmp_path) -> None:
@@ -247,8 +246,9 @@ def test_an_attack_depends_on_no_state_and_leaves_none(name, models, reference) 
     loss.sum().backward()
     before = snapshot(parser)
     run = recipe(name, models, live=3, seed=0 if RECIPES[name] else 1)
-    results = {one.id: one for one in run.run(examples_of(name), ModelVictim([parser]))}
-    assert results == reference
+    some = examples_of(name)[1::2]
+    results = {one.id: one for one in run.run(some, ModelVictim([parser]))}
+    assert results == {one.id: reference[one.id] for one in some}
     assert equal(snapshot(parser), before)
     broken_off = recipe(name, models, live=3).run(examples_of(name), ModelVictim([parser]))
     next(broken_off)

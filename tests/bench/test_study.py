@@ -73,14 +73,16 @@ def test_a_study_names_configurations_recipes_and_folders_of_its_own(name: str) 
 
 
 def trainings() -> list[Any]:
-    """Systems of all studies whose commands differ in more than values."""
-    kinds = {}
+    """Systems that together have every configuration and every option of all studies."""
+    found, seen = [], set()
     for name in studies.names():
         for system in studies.read_study(name).systems.values():
-            configs = [one if isinstance(one, str) else json.dumps(one) for one in system.configs]
-            if configs:
-                kinds.setdefault((*configs, *system.fit, bool(system.copies)), (name, system.name))
-    return [pytest.param(*one, id="-".join(one)) for one in kinds.values()]
+            configs = {one if isinstance(one, str) else json.dumps(one) for one in system.configs}
+            parts = configs | {*system.fit, f"copies: {bool(system.copies)}"}
+            if configs and not parts <= seen:
+                found.append(pytest.param(name, system.name, id=f"{name}-{system.name}"))
+                seen |= parts
+    return found
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 FAULTY = 14  # steps of a run with faults
 # Of the recipes; further below two processes take steps of PGD.
-TRAINED = ["clean", "substitution", "substitution_fgm"]
+TRAINED = ["clean", "substitution_fgm"]
 SKIPPED = ["1.0", *["2.0"] * 10]  # from step 3 on
 
 

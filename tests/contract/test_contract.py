@@ -10,7 +10,7 @@ import re
 import shutil
 import typing
 from collections.abc import Iterator
-from itertools import chain, cycle, zip_longest
+from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,6 @@ from make import ATTACK
 
 from robustparse import load
 from robustparse.attacks.attack import Attack
-from robustparse.cli import fit
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.options.arguments import checked
@@ -31,6 +30,7 @@ HERE = Path(__file__).parent
 FOLDER = HERE / "attacked"
 NAMES = (HERE / "names.txt").read_text()
 BARE = [line for line in NAMES.splitlines() if not line.startswith(" ")]
+ROOT = HERE.parents[1]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -101,26 +101,18 @@ def test_every_recipe_is_parsed() -> None:
             parser.parse_object({"attack": read_yaml(Path(path))})
 
 
-def test_every_configuration_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the one parser of `fit`, which takes longer to make than to use; two by two."""
-    kinds = ("experiment", "defense", "model", "data")
-    of = {kind: [name for name in BARE if name.startswith(f"{kind}/")] for kind in kinds}
-    assert all(len(names) > 10 for names in of.values())
-    pairs = [
-        *zip_longest(of["experiment"], of["defense"]),
-        *zip(of["model"], cycle(of["data"]), strict=False),
-    ]
-    assert {name for pair in pairs for name in pair if name} == set(chain(*of.values()))
-
-    def parse_all(self: fit.Cli, parser: ArgumentParser, args: object) -> None:
-        for pair in pairs:
-            files = [option for name in pair if name for option in ("--config", name)]
-            parser.parse_args(checked(["fit", *files, "--data.init_args.folder", "sample"]))
-        raise StopIteration
-
-    monkeypatch.setattr(fit.Cli, "parse_arguments", parse_all)
-    with pytest.raises(StopIteration):
-        fit.run(["fit"])
+def test_every_configuration_is_parsed(capsys: pytest.CaptureFixture[str]) -> None:
+    """`test_documented_commands` parses those that a page or a comment names in a command."""
+    texts = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "configs").rglob("*.yaml")]
+    documented = chain.from_iterable(pairwise(text.read_text().split()) for text in texts)
+    named = {name for option, name in documented if option == "--config"}
+    names = {name for name in BARE if not name.startswith("attack/")}
+    assert len(names & named) > 50
+    for name in names - named:
+        files = ["--config", "experiment/ewt_biaffine", "--config", name]
+        with pytest.raises(SystemExit) as end:
+            main(["fit", *files, "--data.folder", "sample", "--print_config"])
+        assert end.value.code == 0, capsys.readouterr().err
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
