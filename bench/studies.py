@@ -2,7 +2,8 @@
 
 A study has ``systems`` and ``attacks``; every system is put under every attack, unless it lists
 its own ``attacks``, at each of the attack's ``budgets``. A study without attacks scores its
-systems on a file of ``test`` and on perturbed files.
+systems on a file of ``test`` and on perturbed files: released ones, or those that the
+``operations`` of ``test`` make of its ``raw`` texts.
 
 Of a system:
     configs: of ``configs``, or contents of a configuration; by default ``experiment/SYSTEM``.

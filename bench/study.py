@@ -51,6 +51,7 @@ MEASURED = {"perplexity": "all", "word_similarity": "changed", "sentence_similar
 NAMED = ("victims", "data", "substitutes", "substitutes_settings")
 SCORES = {
     "rows": "rows",
+    "standard": "standard_accuracy",
     "perturbed": "perturbation_accuracy",
     "robust": "robust_accuracy",
     "black box": "blackbox_success_rate",
@@ -397,14 +398,29 @@ class Runner:
         out = self.study.folder(system) / "test"
         (checkpoint,) = self.study.checkpoints(system)
         command = ["evaluate", "--checkpoint", str(checkpoint), "--data", test["data"]]
-        if Path(test.get("perturbed", "")).is_dir() and "perturbed" in test:
-            command += ["--perturbed", test["perturbed"]]
+        if perturbed := self.perturbed(system, test):
+            command += ["--perturbed", str(perturbed)]
         run([*command, "--out", str(out)])
         scored = json.loads((out / "scores.json").read_text("utf-8"))
         scores = {k: v for k, v in scored.items() if k.endswith("_match") and v is not None}
         for name, one in scored.get("perturbed_files", {}).items():
             scores[name] = {ours: one.get(theirs) for ours, theirs in SCORES.items()}
         return {**self.trained(system), "scores": scores}
+
+    def perturbed(self, system: System, test: Mapping[str, Any]) -> Path | None:
+        """Return the folder of a corpus's perturbed sets: released ones, or made of its texts."""
+        if "perturbed" in test and Path(test["perturbed"]).is_dir():
+            return Path(test["perturbed"])
+        if "operations" not in test:
+            return None
+        made = make_folder(self.study.home / "perturbed" / system.values["corpus"])
+        for seed, (name, operation) in enumerate(test["operations"].items()):
+            file = made / f"{name}.tsv"
+            if not file.exists():
+                data = ["--data", test["raw"], "--keep", "pairs", "--seed", str(seed)]
+                command = ["augment", "--task", self.study.task, "--trust", "commands", *data]
+                run([*command, "--operations", json.dumps([operation]), "--out", str(file)])
+        return made
 
     # Rows
 

@@ -191,7 +191,7 @@ def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, inputs: dict[s
         ("universal_french", {"folder"}),
         ("jin2020_snli_training", {"folder", "vectors", "word_vectors", "similarity"}),
         ("mr_defenses", {"folder", "vectors", "word_vectors"}),
-        ("huang2021", {"forms", "perturbed"}),
+        ("huang2021", {"forms", "perturbed", "raw", "vectors", "parser"}),
     ],
 )
 def test_a_study_says_which_files_it_needs(
@@ -365,6 +365,29 @@ def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
     assert figures["scores"]["exact_match"] == 90.0
     assert "tranx_match" not in figures["scores"]
     assert figures["scores"]["macro"]["robust"] == 60.0
+
+
+def test_a_corpus_without_perturbed_sets_gets_them_from_its_raw_texts(
+    tmp_path: Path, inputs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sets" / "jobs").mkdir(parents=True)
+    inputs |= {"raw": "texts", "perturbed": str(tmp_path / "sets")}
+    run, ran = runner("huang2021", tmp_path, inputs), []
+
+    def augment(command: list[str]) -> None:
+        assert command[command.index("--data") + 1] == "texts/geo/test.tsv"
+        ran.append(Path(command[-1]))
+        ran[-1].write_text("perturbed\toriginal\tanswer\n")
+
+    monkeypatch.setattr(study, "run", augment)
+    for _ in range(2):  # once for all parsers of a corpus
+        for name in ("geo_tranx", "jobs_tranx", "geo_seq2seq"):
+            system = run.study.systems[name]
+            folder = run.perturbed(system, studies.filled(run.study.test, run.values(system)))
+            made = tmp_path / "runs" / "perturbed" / "geo"
+            assert folder == (tmp_path / "sets" / "jobs" if name == "jobs_tranx" else made)
+    assert [path.stem for path in ran] == [*run.study.test["operations"]]
+    assert {path.parent for path in ran} == {made}
 
 
 def test_a_row_rests_on_its_parsers_and_its_recipe(
