@@ -146,7 +146,7 @@ class EmbeddingAdversary(GradientAdversary):
         sizes = (strength * self.epsilon, strength * self.step_size)
         common = (trainer, pl_module, batch, batch_idx, *sizes, self.same_dropout)
         layer = self.layer
-        self._batch = PerturbedBatch(*common) if layer is None else PerturbedStep(*common, layer)
+        self._batch = PerturbedBatch(*common) if layer is None else PerturbedStep(layer, *common)
         self._batch.begin(self.passes)
 
     def on_before_backward(

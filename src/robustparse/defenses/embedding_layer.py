@@ -107,30 +107,14 @@ class PerturbedStep(PerturbedBatch):
     steps are normalised, sentences move as they would by the gradient of the sum.
 
     Args:
-        trainer: the running trainer.
-        model: the trained module.
-        batch: the batch.
-        index: index of the batch in the epoch.
-        epsilon: maximum norm of a delta in this optimizer step.
-        step_size: norm of an ascent step in this optimizer step.
-        same_dropout: use the first pass's dropout masks in every pass.
         layer: the layer.
+        common: as in `PerturbedBatch`.
     """
 
-    def __init__(
-        self,
-        trainer: pl.Trainer,
-        model: pl.LightningModule,
-        batch: Any,
-        index: int,
-        epsilon: float,
-        step_size: float,
-        same_dropout: bool,
-        layer: EmbeddingLayer,
-    ) -> None:
-        super().__init__(trainer, model, batch, index, epsilon, step_size, same_dropout)
+    def __init__(self, layer: EmbeddingLayer, *common: Any) -> None:
+        super().__init__(*common)
         self._layer = layer
-        self._arguments = (batch, index) if takes_index(model) else (batch,)
+        self._arguments = (self.batch, self.index)[: 1 + takes_index(self.model)]
         self._source: Callable[[Any], Tensor] | None = None  # until a pass reaches the layer
         self._like = torch.zeros(0)
         self._random: list[Tensor] = []
