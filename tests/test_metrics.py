@@ -105,7 +105,7 @@ def test_scores_equal_a_naive_count(seed):
     preds, target, counted = answers
     trees = [as_trees(each, [8] * 40) for each in (preds, target)]
     of_trees = AttachmentScore()
-    of_trees.update(*trees, mask=counted.numpy())
+    of_trees.update(*trees, mask=counted)
     assert of_trees.compute() == score.compute()
     for name, value in score.compute().items():
         alone = AttachmentScore(name)
@@ -265,6 +265,7 @@ def test_metrics_in_a_collection_are_drawn(size):
         (AttachmentScore(), *([DependencyTree((0,) * n, ("a",) * n)] for n in (1, 2)), None),
         (ExactMatch(), torch.ones(3, dtype=torch.int64), torch.ones(2), None),
         (ExactMatch(), ["a"], ["a", "b"], None),
+        (ExactMatch(), ["a", "b"], torch.ones(2), None),
         (RobustAccuracy(), torch.ones(3, 2, dtype=torch.int64), torch.ones(2), None),
         (RobustAccuracy(), [["a"]], ["a", "b"], None),
         (RobustAccuracy(), [["a"], []], ["a", "b"], None),

@@ -298,7 +298,7 @@ class ExactMatch(_Score):
         Raises:
             InputError: shapes or lengths differ.
         """
-        if not isinstance(target, Tensor):
+        if not _are_tensors(preds, target, type(self).__name__):
             _check_same([preds, target], type(self).__name__)
             self._add_texts(map(self.equal, preds, target))
             return
@@ -348,7 +348,7 @@ class RobustAccuracy(ExactMatch):
         Raises:
             InputError: shapes or lengths differ, or a list of answers is empty.
         """
-        if isinstance(target, Tensor):
+        if _are_tensors(preds, target, "RobustAccuracy"):
             versions = target.unsqueeze(-1).expand(-1, preds.shape[-1])
             super().update(preds, versions, mask)
             return
@@ -359,13 +359,26 @@ class RobustAccuracy(ExactMatch):
         self._add_texts(all(self.equal(each, gold) for each in answers) for answers, gold in pairs)
 
 
+def _are_tensors(preds: Any, target: Any, owner: str) -> bool:
+    """Tell whether predictions and targets are tensors.
+
+    Raises:
+        InputError: only one of them is.
+    """
+    if isinstance(preds, Tensor) != isinstance(target, Tensor):
+        kinds = f"{type(preds).__name__} and {type(target).__name__}"
+        raise InputError(f"got {kinds}", key=owner, expected="two tensors, or two lists")
+    return isinstance(preds, Tensor)
+
+
 def _check_same(parts: Sequence[Any], owner: str) -> None:
     """Reject tensors of different shapes, or sequences of different lengths.
 
     Raises:
         InputError: names the shapes or lengths.
     """
-    sizes = [tuple(part.shape) if isinstance(part, Tensor) else len(part) for part in parts]
+    tensors = all(isinstance(part, Tensor) for part in parts)
+    sizes = [tuple(part.shape) if tensors else len(part) for part in parts]
     if len(set(sizes)) > 1:
         found = f"got predictions and targets of different sizes, {', '.join(map(str, sizes))}"
         raise InputError(found, key=owner, expected="equal shapes, or lists of equal lengths")

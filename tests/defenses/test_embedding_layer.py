@@ -1,6 +1,6 @@
 """FGM, PGD and FreeLB on a plain BERT of another library, against straight-line code in float64."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 import torch
 from gradient_by_hand import EPSILON, Recorder, Step, linf_step, sentence_step, token_step
 from gradient_methods import METHODS, PASSES, every_method
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 from transformers import BertConfig, BertForSequenceClassification
 
 from robustparse.defenses import FGM, PGD, EmbeddingLayer, FreeLB
@@ -82,10 +82,10 @@ def make_batches(count: int, size: int = 3, length: int = 6) -> list[Batch]:
     return batches
 
 
-def fit(module: pl.LightningModule, batches: list[Batch], *callbacks: Any, **settings: Any) -> Any:
+def fit(module: pl.LightningModule, batches: Any, *callbacks: Any, **settings: Any) -> Any:
     path = settings.pop("ckpt_path", None)
     run = trainer(*callbacks, **settings)
-    loader = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
+    loader = DataLoader(batches, batch_size=None)
     run.fit(module, train_dataloaders=loader, ckpt_path=path)
     return run
 
@@ -294,6 +294,35 @@ def test_bfloat16(name):
     assert set(deltas) == {torch.float32}
     assert torch.isfinite(module.model.classifier.weight).all()
     assert not torch.equal(before, module.model.classifier.weight)
+
+
+class Shares(IterableDataset[Batch]):
+    """The share of every batch that belongs to this process."""
+
+    def __iter__(self) -> Iterator[Batch]:
+        both = torch.distributed.is_initialized()
+        rank, count = (torch.distributed.get_rank(), 2) if both else (0, 1)
+        for batch in make_batches(4, size=4):
+            yield {key: part.chunk(count)[rank] for key, part in batch.items()}
+
+    def __len__(self) -> int:
+        return 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["FGM", "PGD without clean passes", "FreeLB"])
+def test_two_processes_equal_one(name):
+    ends = []
+    for settings in ({"devices": 1}, {"devices": 2, "strategy": "ddp_fork"}):
+        module = Classifier()
+        zero = {"FreeLB": {"random_start": False}}.get(name, {})
+        method = (
+            PGD(mix="adv", layer=LAYER) if "PGD" in name else METHODS[name](layer=LAYER, **zero)
+        )
+        fit(module, Shares(), method, accumulate_grad_batches=2, gradient_clip_val=0.5, **settings)
+        ends.append(module.state_dict())
+    for key, weight in ends[0].items():
+        torch.testing.assert_close(ends[1][key], weight, rtol=0, atol=1e-12)
 
 
 # What is refused
