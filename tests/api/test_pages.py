@@ -121,7 +121,8 @@ def test_the_page_on_own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     module = run([defense])["module"]
     assert module.trainer.global_step == 3
     logged = module.trainer.callback_metrics
-    assert float(logged["train/adversarial_loss"]) > float(logged["train_loss"]) > 0
+    # Two passes with masks of their own.
+    assert 0 < float(logged["train/adversarial_loss"]) != float(logged["train_loss"]) > 0
     defended = HuggingFaceClassifier("my-defended-classifier")
     assert len(rp.evaluate(defended, "mr/test.tsv").predictions) == len(rows)
 

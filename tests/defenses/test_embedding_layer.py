@@ -305,9 +305,6 @@ class Shares(IterableDataset[Batch]):
         for batch in make_batches(4, size=4):
             yield {key: part.chunk(count)[rank] for key, part in batch.items()}
 
-    def __len__(self) -> int:
-        return 4
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["FGM", "PGD without clean passes", "FreeLB"])
