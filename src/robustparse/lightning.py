@@ -9,6 +9,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import GradientAccumulationScheduler, RichProgressBar
+from pytorch_lightning.utilities.signature_utils import is_param_in_hook_signature
 from torch import Tensor
 
 TESTED = "2.6"
@@ -153,3 +154,11 @@ def start_accumulation(trainer: pl.Trainer) -> None:
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
         if isinstance(callback, GradientAccumulationScheduler):
             callback.on_train_epoch_start(trainer)
+
+
+def takes_index(module: pl.LightningModule) -> bool:
+    """Tell whether ``training_step`` of a module takes the index of the batch.
+
+    2.6.6 passes it if the method has an argument ``batch_idx`` or at least two arguments.
+    """
+    return is_param_in_hook_signature(module.training_step, "batch_idx", min_args=2)

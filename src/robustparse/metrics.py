@@ -1,13 +1,14 @@
-"""Attachment scores and accuracy, computed from sums, so that sharding does not change them.
+"""Attachment scores and exact match, computed from sums, so that sharding does not change them.
 
 UAS is the fraction of counted words with the right head, LAS with the right head and label. UCM and
 LCM are the fractions of sentences in which this holds for every counted word (Kübler et al. 2009,
 6.1), among sentences with at least one counted word.
 """
 
+import operator
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from robustparse.tagsets import Tagset
 from robustparse.types import DependencyTree, Example, Sentence
 
 PunctuationPolicy = Literal["none", "penn", "unicode", "upos"]
+AttachmentName = Literal["uas", "las", "ucm", "lcm"]
 
 # Sums over sentences, and the scores as ratios of these sums.
 SUMS = (
@@ -147,65 +149,239 @@ def tree_sums(
     return {name: int(value) for name, value in sums.items()}
 
 
-class AttachmentScore(Metric):
-    """UAS, LAS, UCM and LCM in percent, from the sums of `attachment_sums`.
-
-    Example:
-        >>> score = AttachmentScore()
-        >>> right = torch.tensor([[True, False]])
-        >>> score.update(right, right, torch.tensor([[True, True]]))
-        >>> score.compute()["uas"]
-        50.0
-    """
+class _Score(Metric):
+    """The base of scores in percent that are ratios of ``sums``, which add up over processes."""
 
     full_state_update = False
+    higher_is_better = True
+    is_differentiable = False
+    plot_lower_bound = 0.0
+    plot_upper_bound = 100.0
+    sums: ClassVar[tuple[str, ...]]
 
-    def __init__(self) -> None:
-        super().__init__()
-        for name in SUMS:
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name in self.sums:
             self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
-    def update(self, right_heads: Tensor, right_labels: Tensor, counted: Tensor) -> None:
-        """Add sentences; arguments as in `attachment_sums`."""
-        for name, value in attachment_sums(right_heads, right_labels, counted).items():
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw a score by Matplotlib.
+
+        Args:
+            val: what ``compute`` or ``forward`` returned, or a list of such values over time; None:
+                what ``compute`` returns.
+            ax: the axes to draw on; None makes a new figure.
+
+        Returns:
+            The figure, None if ``ax`` is given, and the axes.
+        """
+        return self._plot(val, ax)
+
+    def _add(self, sums: Mapping[str, Any]) -> None:
+        for name, value in sums.items():
             setattr(self, name, getattr(self, name) + value)
 
-    def compute(self) -> dict[str, float]:
-        """Compute ``uas, las, ucm, lcm``, see `attachment_scores`."""
-        return attachment_scores({name: getattr(self, name) for name in SUMS})
+    def _value(self, score: float) -> Tensor:
+        return torch.tensor(score, device=self.device)
 
 
-class Accuracy(Metric):
-    """The share of texts with the right answer, in percent.
+class AttachmentScore(_Score):
+    """UAS, LAS, UCM and LCM of dependency trees, in percent; NaN if no word counts.
 
     Args:
-        name: the name of the score.
+        score: the score to compute, ``uas``, ``las``, ``ucm`` or ``lcm``; None: all, by name.
+        settings: as in ``torchmetrics.Metric``.
+
+    Raises:
+        InputError: there is no score of that name.
 
     Example:
-        >>> score = Accuracy()
-        >>> score.update(torch.tensor([True, False]))
-        >>> score.compute()
-        {'accuracy': 50.0}
+        >>> heads, labels = torch.tensor([[2, 0, 2]]), torch.tensor([[4, 0, 1]])
+        >>> las = AttachmentScore("las")
+        >>> las.update((torch.tensor([[2, 0, 1]]), labels), (heads, labels))
+        >>> round(las.compute().item(), 2)
+        66.67
     """
 
-    full_state_update = False
+    sums = SUMS
+
+    def __init__(self, score: AttachmentName | None = None, **settings: Any) -> None:
+        super().__init__(**settings)
+        if score is not None:
+            check_choice("AttachmentScore: score", score, _RATIOS)
+        self.score = score
+
+    def update(self, preds: Any, target: Any, mask: Any = None) -> None:
+        """Add sentences.
+
+        Args:
+            preds: ``(heads, labels)``, integers of shape ``(batch, length)``, where head 0 is ROOT;
+                for ``uas`` and ``ucm``, ``heads`` suffice. Or a list of `DependencyTree`.
+            target: the gold trees, in the same form.
+            mask: the words that count, ``(batch, length)``; None: those whose gold head is not
+                negative. With lists, booleans for each tree, such as from `counted_words`; None:
+                all words.
+
+        Raises:
+            InputError: the shapes differ, trees have different lengths, or labels are missing.
+        """
+        if isinstance(preds, Tensor) or (len(preds) == 2 and isinstance(preds[0], Tensor)):
+            heads, labels = self._heads_and_labels(preds)
+            gold_heads, gold_labels = self._heads_and_labels(target)
+            counted = gold_heads >= 0 if mask is None else mask.bool()
+            _check_same([heads, gold_heads, labels, gold_labels, counted], "AttachmentScore")
+            self._add(attachment_sums(heads == gold_heads, labels == gold_labels, counted))
+            return
+        masks = [np.ones(len(tree.heads), np.bool_) for tree in target] if mask is None else mask
+        _check_same([preds, target, masks], "AttachmentScore")
+        for predicted, gold, counts in zip(preds, target, masks, strict=True):
+            _check_same([predicted.heads, gold.heads, counts], "AttachmentScore")
+            self._add(tree_sums(predicted, gold, np.asarray(counts, dtype=np.bool_)))
+
+    def _heads_and_labels(self, trees: Any) -> tuple[Tensor, Tensor]:
+        if not isinstance(trees, Tensor):
+            return trees[0], trees[1]
+        if self.score in ("uas", "ucm"):
+            return trees, trees
+        raise InputError(
+            "got heads without labels",
+            key="AttachmentScore",
+            remedy='pass (heads, labels), or ask for AttachmentScore("uas")',
+        )
+
+    def compute(self) -> Any:
+        """Compute the score, or a dictionary of all four."""
+        scores = attachment_scores({name: getattr(self, name) for name in SUMS})
+        values = {name: self._value(score) for name, score in scores.items()}
+        return values if self.score is None else values[self.score]
+
+
+class ExactMatch(_Score):
+    """The share of texts whose whole answer is right, in percent; NaN without texts.
+
+    For answers of one label this is the accuracy. A ``MetricCollection`` with several ``equal``
+    needs ``compute_groups=False``: torchmetrics would merge those that agree on the first batch.
+
+    Args:
+        equal: tells whether a predicted and a gold answer, in this order, are the same; used for
+            lists of answers. For logical forms, ``partial(exact_match, language="lambda")`` with
+            `robustparse.grammars.exact_match`.
+        settings: as in ``torchmetrics.Metric``.
+
+    Example:
+        >>> score = ExactMatch()
+        >>> score.update(torch.tensor([[3, 1], [2, 0]]), torch.tensor([[3, 1], [2, 2]]))
+        >>> score.update(["answer ( x )"], ["answer ( x )"])
+        >>> round(score.compute().item(), 2)
+        66.67
+    """
+
+    sums = ("counted", "correct")
     counted: Tensor
     correct: Tensor
 
-    def __init__(self, name: str = "accuracy") -> None:
-        super().__init__()
-        self.name = name
-        for state in ("counted", "correct"):
-            self.add_state(state, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+    def __init__(self, equal: Callable[[Any, Any], Any] = operator.eq, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.equal = equal
 
-    def update(self, right: Tensor) -> None:
-        """Add texts: ``(batch,)`` booleans."""
-        self.counted = self.counted + len(right)
-        self.correct = self.correct + right.sum()
+    def update(self, preds: Any, target: Any, mask: Any = None) -> None:
+        """Add texts.
 
-    def compute(self) -> dict[str, float]:
-        """Compute the score; NaN without texts."""
-        return {self.name: percent(self.correct, self.counted)}
+        Args:
+            preds: integers, ``(batch,)`` or ``(batch, length)``; or scores of classes,
+                ``(batch, classes)`` or ``(batch, classes, length)``, of which the largest counts.
+                Or a list of answers of any kind.
+            target: integers, ``(batch,)`` or ``(batch, length)``; or a list of answers.
+            mask: for tensors, the positions that count, ``(batch, length)``; a text without any is
+                left out. None: all positions.
+
+        Raises:
+            InputError: shapes or lengths differ.
+        """
+        if not _are_tensors(preds, target, type(self).__name__):
+            _check_same([preds, target], type(self).__name__)
+            self._add_texts(map(self.equal, preds, target))
+            return
+        if preds.is_floating_point() and preds.ndim == target.ndim + 1:
+            preds = preds.argmax(1)
+        counted = torch.ones_like(target, dtype=torch.bool) if mask is None else mask.bool()
+        _check_same([preds, target, counted], type(self).__name__)
+        right = (preds == target) | ~counted
+        if right.ndim > 1:
+            right = right.flatten(1).all(1)[counted.flatten(1).any(1)]
+        self._add({"counted": len(right), "correct": right.sum()})
+
+    def _add_texts(self, right: Iterable[Any]) -> None:
+        answers = list(map(bool, right))
+        self._add({"counted": len(answers), "correct": sum(answers)})
+
+    def compute(self) -> Tensor:
+        """Compute the score, ``()``."""
+        return self._value(percent(self.correct, self.counted))
+
+
+class RobustAccuracy(ExactMatch):
+    """The share of texts that are answered rightly, and so are all adversarial versions of them.
+
+    In percent; NaN without texts. Each text is added once, together with all its versions.
+
+    Args:
+        equal: as in `ExactMatch`.
+        settings: as in ``torchmetrics.Metric``.
+
+    Example:
+        >>> score = RobustAccuracy()
+        >>> score.update(torch.tensor([[1, 1, 1], [0, 0, 1]]), torch.tensor([1, 0]))
+        >>> score.compute().item()
+        50.0
+    """
+
+    def update(self, preds: Any, target: Any, mask: Any = None) -> None:
+        """Add texts.
+
+        Args:
+            preds: labels, ``(batch, versions)``, that of the clean text first; or scores of
+                classes, ``(batch, classes, versions)``. Or for each text a list of answers.
+            target: gold labels, ``(batch,)``; or a list of answers.
+            mask: for tensors, the versions that exist, ``(batch, versions)``; None: all.
+
+        Raises:
+            InputError: shapes or lengths differ, or a list of answers is empty.
+        """
+        if _are_tensors(preds, target, "RobustAccuracy"):
+            versions = target.unsqueeze(-1).expand(-1, preds.shape[-1])
+            super().update(preds, versions, mask)
+            return
+        _check_same([preds, target], "RobustAccuracy")
+        if not all(map(len, preds)):
+            raise InputError("got a text without answers", key="RobustAccuracy: preds")
+        pairs = zip(preds, target, strict=True)
+        self._add_texts(all(self.equal(each, gold) for each in answers) for answers, gold in pairs)
+
+
+def _are_tensors(preds: Any, target: Any, owner: str) -> bool:
+    """Tell whether predictions and targets are tensors.
+
+    Raises:
+        InputError: only one of them is.
+    """
+    if isinstance(preds, Tensor) != isinstance(target, Tensor):
+        kinds = f"{type(preds).__name__} and {type(target).__name__}"
+        raise InputError(f"got {kinds}", key=owner, expected="two tensors, or two lists")
+    return isinstance(preds, Tensor)
+
+
+def _check_same(parts: Sequence[Any], owner: str) -> None:
+    """Reject tensors of different shapes, or sequences of different lengths.
+
+    Raises:
+        InputError: names the shapes or lengths.
+    """
+    tensors = all(isinstance(part, Tensor) for part in parts)
+    sizes = [tuple(part.shape) if tensors else len(part) for part in parts]
+    if len(set(sizes)) > 1:
+        found = f"got predictions and targets of different sizes, {', '.join(map(str, sizes))}"
+        raise InputError(found, key=owner, expected="equal shapes, or lists of equal lengths")
 
 
 def percent(part: Tensor | int, whole: Tensor | int) -> float:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.pyplot import close
 
 import robustparse as rp
+from robustparse.victims import HuggingFaceClassifier
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 from tiny_models import save_classifier
 
@@ -58,13 +60,24 @@ def test_the_page_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("UD_English-EWT").mkdir()
     write_sample(Path("UD_English-EWT/en_ewt-ud-test.conllu"), sentences(12, "test"))
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "python.md").read_text(), re.DOTALL)
-    first, changed, training, victim, parser = (
+    first, changed, training, scores, victim, parser = (
         re.sub('"(zheng2020_blackbox|pwws)"', '"words.yaml"', block) for block in blocks
     )
     assert sum(bool(line) for line in training.splitlines()) <= 15
     names = run(
-        [first + changed + training.replace("max_epochs=3", "max_steps=2") + victim + parser]
+        [
+            first + changed + training.replace("max_epochs=3", "max_steps=2"),
+            scores,
+            victim + parser,
+        ]
     )
+    assert {name: round(float(score)) for name, score in names["attachment"].items()} == {
+        "uas": 100,
+        "las": 67,
+    }
+    assert names["answers"].compute() == 100
+    assert names["robust"].compute() == 50
+    close(names["figure"])
     assert Path("report.html").exists()
     assert len(names["results"]) == 20
     assert 0 <= names["scores"]["exact_match"] < 100
@@ -93,6 +106,7 @@ def test_the_page_on_own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pipeline.initialize()
     pipeline.to_disk("my_textcat")
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "own_models.md").read_text(), re.DOTALL)
+    *blocks, defense = blocks
     assert len(blocks) == 3
     for block in blocks:
         names = run([block.replace('"pwws"', '"words.yaml"')])
@@ -104,6 +118,13 @@ def test_the_page_on_own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (
         run([blocks[1].replace('"pwws"', '"words.yaml"')])["results"].summary["success_rate"] == 100
     )
+    module = run([defense])["module"]
+    assert module.trainer.global_step == 3
+    logged = module.trainer.callback_metrics
+    # Two passes with masks of their own.
+    assert 0 < float(logged["train/adversarial_loss"]) != float(logged["train_loss"]) > 0
+    defended = HuggingFaceClassifier("my-defended-classifier")
+    assert len(rp.evaluate(defended, "mr/test.tsv").predictions) == len(rows)
 
 
 def test_the_lines_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -241,7 +241,7 @@ def test_a_form_with_other_names_of_variables_is_right_as_in_evaluate(kind: str)
     metric = parser.codec.metric()
     answer = np.array([0]), parser.codec.meanings([examples[0].gold]), np.array([1.0])
     parser.codec.update(metric, answer, batch_of(parser, [replace(EXAMPLES[0], gold=gold)]))
-    assert metric.compute() == {"exact_match": 100.0}
+    assert metric.compute() == 100.0
     assert parser.task.scores.correct(examples[0].gold, Example(0, EXAMPLES[0].sentence, gold), [])[
         "correct"
     ]

@@ -3,6 +3,7 @@ from .ascc import ASCC
 from .certified_evaluation import CertifiedEvaluation
 from .concatenation import Concatenation
 from .copying import CopyingAdversary
+from .embedding_layer import EmbeddingLayer
 from .fgm import FGM
 from .freelb import FreeLB
 from .perturbation import PerturbationAdversary
@@ -19,6 +20,7 @@ __all__ = [
     "Concatenation",
     "CopyingAdversary",
     "EmbeddingAdversary",
+    "EmbeddingLayer",
     "FreeLB",
     "PerturbationAdversary",
     "PerturbedBatch",

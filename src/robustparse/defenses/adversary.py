@@ -15,17 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robustparse.defenses.gradient_adversary import (
-    OWNER,
-    GradientAdversary,
-    check_positive,
-    sentence_stream,
-)
+from robustparse.defenses.embedding_layer import EmbeddingLayer, PerturbedStep, no_loss
+from robustparse.defenses.gradient_adversary import OWNER, GradientAdversary, check_positive
 from robustparse.defenses.norms import Norm, Per, ball
 from robustparse.defenses.perturbed_batch import PerturbedBatch, TrainingPass
 from robustparse.defenses.requirements import model_of
 from robustparse.errors import check_least
-from robustparse.models.base import Model
 
 
 class EmbeddingAdversary(GradientAdversary):
@@ -51,6 +46,8 @@ class EmbeddingAdversary(GradientAdversary):
         start_step: the first optimizer step with the adversary, from 0.
         every: from then on, the adversary joins every Nth step.
         epsilon_warmup_steps: number of steps over which epsilon and step size rise linearly.
+        layer: the embedding layer of a LightningModule of another library, see `EmbeddingLayer`;
+            None: the module is a model of robustparse.
 
     Raises:
         InputError: a setting is out of range.
@@ -70,6 +67,7 @@ class EmbeddingAdversary(GradientAdversary):
         start_step: int = 0,
         every: int = 1,
         epsilon_warmup_steps: int = 0,
+        layer: EmbeddingLayer | None = None,
     ) -> None:
         super().__init__(steps=steps, seed=seed, start_step=start_step, every=every)
         check_least(OWNER, 0, epsilon_warmup_steps=epsilon_warmup_steps)
@@ -79,7 +77,7 @@ class EmbeddingAdversary(GradientAdversary):
         check_positive(step_size=self.step_size)
         self.random_start, self.same_dropout = random_start, same_dropout
         self.ball = ball(norm, per)
-        self.epsilon_warmup_steps = epsilon_warmup_steps
+        self.epsilon_warmup_steps, self.layer = epsilon_warmup_steps, layer
         self._batch: PerturbedBatch | None = None  # until its first backward pass ends
         self._last_loss: Tensor | None = None
 
@@ -104,10 +102,9 @@ class EmbeddingAdversary(GradientAdversary):
             return zeros
         drawn = np.zeros(zeros.shape)
         units = batch.mask()[..., 0].bool().cpu().numpy()
-        epoch = batch.trainer.current_epoch
-        for row, id_ in enumerate(batch.batch.ids.tolist()):
-            rng = sentence_stream(self.seed, epoch, id_)
-            drawn[row, units[row]] = self.draw(rng, int(units[row].sum()), zeros.shape[2])
+        for row, rng in enumerate(batch.streams(self.seed)):
+            if count := int(units[row].sum()):
+                drawn[row, units[row]] = self.draw(rng, count, zeros.shape[2])
         return torch.from_numpy(drawn).to(zeros) * batch.epsilon
 
     def draw(self, rng: np.random.Generator, units: int, dim: int) -> NDArray[np.float64]:
@@ -127,6 +124,18 @@ class EmbeddingAdversary(GradientAdversary):
 
     # Hooks
 
+    def check_module(self, module: pl.LightningModule) -> None:
+        """Check that the module is a model of robustparse, or has the layer.
+
+        Raises:
+            InputError: neither, or the module optimizes manually.
+        """
+        if self.layer is None:
+            remedy = "or name its embedding layer, as in layer=EmbeddingLayer('model.embeddings')"
+            model_of(module, OWNER, remedy)
+        else:
+            self.layer.check(module)
+
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
@@ -134,9 +143,10 @@ class EmbeddingAdversary(GradientAdversary):
         strength = self.strength(trainer.global_step)
         if strength == 0.0:
             return
-        model = model_of(pl_module, OWNER)
         sizes = (strength * self.epsilon, strength * self.step_size)
-        self._batch = PerturbedBatch(trainer, model, batch, batch_idx, *sizes, self.same_dropout)
+        common = (trainer, pl_module, batch, batch_idx, *sizes, self.same_dropout)
+        layer = self.layer
+        self._batch = PerturbedBatch(*common) if layer is None else PerturbedStep(layer, *common)
         self._batch.begin(self.passes)
 
     def on_before_backward(
@@ -144,7 +154,7 @@ class EmbeddingAdversary(GradientAdversary):
     ) -> None:
         """Weight the first pass."""
         if self._batch is not None:
-            weight = self._batch.weight
+            weight = self._batch.first_weight()
             if weight != 1.0:
                 loss.register_hook(lambda gradient: gradient * weight)  # type: ignore[no-untyped-call]
 
@@ -157,22 +167,26 @@ class EmbeddingAdversary(GradientAdversary):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any, **__: Any
     ) -> None:
-        """Log the loss of the last pass and detach from the model."""
+        """Log the loss of the last pass and detach from the model.
+
+        Raises:
+            InputError: the adversary joined the step, but the model returned no loss.
+        """
+        if self._batch is not None:
+            raise no_loss(pl_module)
         # With a single pass this is the trainer's loss, which Lightning has divided by the number
         # of accumulated batches. If nothing were logged, Lightning would repeat an earlier value.
         loss = self._last_loss
-        if loss is None:
+        if loss is None and outputs["loss"] is not None:
             loss = outputs["loss"] * trainer.accumulate_grad_batches
-        pl_module.log("train/adversarial_loss", loss)
-        self._release(pl_module)
+        if loss is not None:
+            pl_module.log("train/adversarial_loss", loss)
+        self._last_loss = None
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
         """Detach from the model."""
-        self._release(pl_module)
-
-    def _release(self, module: pl.LightningModule) -> None:
-        if isinstance(module, Model):
-            module.delta_source = None
+        if self._batch is not None:
+            self._batch.close()
         self._batch = self._last_loss = None

@@ -50,8 +50,8 @@ class GradientAdversary(pl.Callback, ABC):
         return since >= 0 and since % self.every == 0
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Check that the model is one of robustparse and that there is no second adversary."""
-        model_of(pl_module, OWNER)
+        """Check the model, and that there is no second adversary."""
+        self.check_module(pl_module)
         adversaries = callbacks_of(trainer, GradientAdversary)
         if len(adversaries) > 1:
             names = " and ".join(type(callback).__name__ for callback in adversaries)
@@ -62,10 +62,18 @@ class GradientAdversary(pl.Callback, ABC):
                 remedy="keep one of them",
             )
 
+    def check_module(self, module: pl.LightningModule) -> None:
+        """Check that the adversary can train a module: by default a model of robustparse.
 
-def sentence_stream(seed: int, epoch: int, sentence: int) -> np.random.Generator:
+        Raises:
+            InputError: it cannot.
+        """
+        model_of(module, OWNER)
+
+
+def sentence_stream(seed: int, epoch: int, *sentence: int) -> np.random.Generator:
     """Make the generator of a sentence's random start in an epoch."""
-    key = np.random.SeedSequence([seed, epoch, sentence])
+    key = np.random.SeedSequence([seed, epoch, *sentence])
     return np.random.Generator(np.random.Philox(key))
 
 

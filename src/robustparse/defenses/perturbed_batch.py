@@ -15,12 +15,12 @@ therefore weighted before its backward pass, through a hook on its loss.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
-from robustparse.data.batch import Batch
-from robustparse.models.base import Model
+from robustparse.defenses.gradient_adversary import sentence_stream
 
 
 class TrainingPass(NamedTuple):
@@ -42,7 +42,7 @@ class PerturbedBatch:
 
     Args:
         trainer: the running trainer.
-        model: the trained model.
+        model: the trained model, one of robustparse.
         batch: the batch; until the first pass, other callbacks may append to it in place.
         index: index of the batch in the epoch.
         epsilon: maximum norm of a delta in this optimizer step.
@@ -53,14 +53,15 @@ class PerturbedBatch:
     def __init__(
         self,
         trainer: pl.Trainer,
-        model: Model,
-        batch: Batch,
+        model: pl.LightningModule,
+        batch: Any,
         index: int,
         epsilon: float,
         step_size: float,
         same_dropout: bool,
     ) -> None:
-        self.trainer, self.model, self.batch, self.index = trainer, model, batch, index
+        self.trainer, self.batch, self.index = trainer, batch, index
+        self.model: Any = model
         self.epsilon, self.step_size, self.same_dropout = epsilon, step_size, same_dropout
         self._pass: TrainingPass | None = None
         self._passes: Iterator[TrainingPass] = iter(())
@@ -69,11 +70,18 @@ class PerturbedBatch:
 
     def zeros(self) -> Tensor:
         """Return the delta of a clean pass, ``(batch, units, dim)``."""
-        return self.model.zero_delta(self.batch)
+        zeros: Tensor = self.model.zero_delta(self.batch)
+        return zeros
 
     def mask(self) -> Tensor:
         """Return ``(batch, units, 1)``: 1 where a delta is allowed."""
-        return self.model.delta_mask(self.batch)
+        mask: Tensor = self.model.delta_mask(self.batch)
+        return mask
+
+    def streams(self, seed: int) -> list[np.random.Generator]:
+        """Return a generator for each sentence, which follows from (seed, epoch, sentence id)."""
+        epoch = self.trainer.current_epoch
+        return [sentence_stream(seed, epoch, id_) for id_ in self.batch.ids.tolist()]
 
     def gradient(self, delta: Tensor) -> Tensor:
         """Return the gradient of the summed losses at a delta, ``(batch, units, dim)``.
@@ -83,9 +91,8 @@ class PerturbedBatch:
         round it to zero.
         """
         delta = delta.detach().requires_grad_()
-        self._seed_dropout()
         with self.trainer.precision_plugin.forward_context():
-            loss = self.model.loss(self.model(self.batch, delta), self.batch).sum()
+            loss = self.loss_at(delta)
         if (scaler := getattr(self.trainer.precision_plugin, "scaler", None)) is not None:
             loss = scaler.scale(loss)
         (gradient,) = torch.autograd.grad(loss, delta)
@@ -102,39 +109,57 @@ class PerturbedBatch:
     def begin(self, passes: Callable[["PerturbedBatch"], Iterator[TrainingPass]]) -> None:
         """Make the trainer's own step run the first pass of a method."""
         self._passes = passes(self)
-        self.model.delta_source = self._delta_of
+        self.model.delta_source = self.delta_of
 
-    @property
-    def weight(self) -> float:
-        """The weight of the current or latest pass."""
+    def first_weight(self) -> float:
+        """Return the weight of the first pass, once its forward pass has ended."""
         return 1.0 if self._pass is None else self._pass.weight
 
     def finish(self) -> Tensor | None:
         """Run the passes after the first; return the loss of the last one, or None."""
         loss = None
-        for next_pass in self._passes:
-            self._pass = _ready(next_pass)
-            loss = self._accumulate_gradients(next_pass.weight)
+        try:
+            for next_pass in self._passes:
+                self._pass = _ready(next_pass)
+                loss = self._accumulate_gradients(next_pass.weight)
+        finally:
+            self.close()
         return loss
 
-    def _delta_of(self, _: Batch) -> Tensor:
+    def close(self) -> None:
+        """Detach from the model."""
+        self.model.delta_source = None
+
+    # Passes, see `PerturbedStep` for other modules
+
+    def loss_at(self, delta: Tensor) -> Tensor:
+        """Return the sum of the sentences' losses at a delta, without a training pass, ``()``."""
+        self.seed_dropout()
+        loss: Tensor = self.model.loss(self.model(self.batch, delta), self.batch).sum()
+        return loss
+
+    def delta_of(self, _: Any) -> Tensor:
         """Return the delta of the current training pass."""
         if self._pass is None:
             first = next(self._passes, None)
             if first is None:  # a StopIteration would silently end the epoch
                 raise RuntimeError("the adversary yields no training pass")
             self._pass = _ready(first)
-        self._seed_dropout()
+        self.seed_dropout()
         return self._pass.delta
 
+    def training_loss(self) -> Any:
+        """Run the forward pass of a training pass after the first; return its loss."""
+        return self.trainer.strategy.training_step(self.batch, self.index)
+
     def _accumulate_gradients(self, weight: float) -> Tensor:
-        loss: Any = self.trainer.strategy.training_step(self.batch, self.index)
+        loss = self.training_loss()
         weight = weight / self.trainer.accumulate_grad_batches
         self.trainer.strategy.backward(loss * weight, None)
         detached: Tensor = loss.detach()
         return detached
 
-    def _seed_dropout(self) -> None:
+    def seed_dropout(self) -> None:
         """Return to the random state at the start of the step; the model seeds every batch."""
         if self.same_dropout:
             torch.manual_seed(torch.initial_seed())

@@ -20,11 +20,11 @@ C = TypeVar("C", bound=pl.Callback)
 warn = rank_zero_only(logging.getLogger(__name__).warning)  # in the first process only
 
 
-def model_of(module: pl.LightningModule, owner: str) -> Model:
+def model_of(module: pl.LightningModule, owner: str, remedy: str | None = None) -> Model:
     """Return the trained module; reject modules that are not models of robustparse."""
     if not isinstance(module, Model):
-        name = type(module).__name__
-        raise InputError(f"must be a robustparse model, got {name}", key=f"{owner}: model")
+        found = f"must be a robustparse model, got {type(module).__name__}"
+        raise InputError(found, key=f"{owner}: model", remedy=remedy)
     return module
 
 

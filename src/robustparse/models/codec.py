@@ -44,7 +44,7 @@ class Codec(ABC):
 
     @abstractmethod
     def metric(self) -> Metric:
-        """Return a new metric; its ``compute`` returns the scores of the task by name."""
+        """Return a new metric; ``compute`` returns the headline score, or all scores by name."""
 
     @abstractmethod
     def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:

@@ -171,6 +171,8 @@ class ResumableModule(pl.LightningModule, ABC):
         self._log_scores("test", self.test_score)
 
     def _log_scores(self, split: str, metric: Metric) -> None:
-        for name, value in metric.compute().items():
+        scores = metric.compute()
+        named = scores if isinstance(scores, dict) else {self.headline: scores}
+        for name, value in named.items():
             self.log(f"{split}/{name}", value, prog_bar=name == self.headline)
         metric.reset()

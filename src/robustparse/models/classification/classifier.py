@@ -18,7 +18,7 @@ from torchmetrics import Metric
 from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_rates
-from robustparse.metrics import Accuracy, PunctuationPolicy
+from robustparse.metrics import ExactMatch, PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.codec import LabelIds
 from robustparse.models.decisions import Decisions
@@ -62,12 +62,12 @@ class LabelCodec(LabelIds):
 
     def metric(self) -> Metric:
         """See `Codec`: accuracy."""
-        return Accuracy()
+        return ExactMatch()
 
     def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
         """See `Codec`."""
         gold = batch.gold["label"][:, 0]
-        metric.update(torch.from_numpy(predictions[0].argmax(1)).to(gold.device) == gold)
+        metric.update(torch.from_numpy(predictions[0].argmax(1)).to(gold.device), gold)
 
 
 class TextClassifier(Model[Tensor]):

@@ -11,11 +11,7 @@ from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
 from robustparse.data.vocab import Vocabulary
-from robustparse.metrics import (
-    AttachmentScore,
-    PunctuationPolicy,
-    counted_words,
-)
+from robustparse.metrics import AttachmentScore, PunctuationPolicy, counted_words
 from robustparse.models.base import Model, States
 from robustparse.models.codec import LabelIds
 from robustparse.tasks.dependency import DEPENDENCY
@@ -74,7 +70,7 @@ class TreeCodec(LabelIds):
         """See `Codec`."""
         gold = batch.gold
         heads, labels = (torch.from_numpy(array).to(gold["heads"].device) for array in predictions)
-        metric.update(heads == gold["heads"], labels == gold["labels"], gold["counted"])
+        metric.update((heads, labels), (gold["heads"], gold["labels"]), gold["counted"])
 
 
 class DependencyParser(Model[States]):

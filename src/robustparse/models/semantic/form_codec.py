@@ -13,7 +13,7 @@ from torchmetrics import Metric
 from robustparse.data.batch import Batch, Column
 from robustparse.errors import InputError, located
 from robustparse.grammars import NEXT_FORM, Language, Tree, canonical
-from robustparse.metrics import Accuracy, PunctuationPolicy
+from robustparse.metrics import ExactMatch, PunctuationPolicy
 from robustparse.models.codec import Codec
 from robustparse.types import Example, LogicalForm, Predictions
 
@@ -138,12 +138,12 @@ class FormCodec(Codec):
 
     def metric(self) -> Metric:
         """See `Codec`: exact match."""
-        return Accuracy("exact_match")
+        return ExactMatch()
 
     def update(self, metric: Metric, predictions: Predictions, batch: Batch) -> None:
         """See `Codec`."""
         gold = batch.gold["meaning"][:, 0]
-        metric.update(torch.from_numpy(predictions[1]).to(gold.device) == gold)
+        metric.update(torch.from_numpy(predictions[1]).to(gold.device), gold)
 
 
 def _column(values: Sequence[Sequence[int]]) -> Column:
