@@ -1,8 +1,8 @@
-"""The tables and figures of five papers, cell by cell: our value beside the printed one, or a reason.
+"""Tables and figures of five papers, cell by cell: our value beside the printed one, or a reason.
 
-``bench/results/papers.yaml`` has the layout of each table, the printed values, and for each cell the
-row of a results file that fills it, or the reason why none does. A row that is gone, and a reason
-where there is a row, are errors: the page neither hides a result nor claims one.
+``bench/results/papers.yaml`` has the layout of each table, the printed values, and for each cell
+the row of a results file that fills it, or the reason why none does. A row that is gone, and a
+reason where there is a row, are errors: the page neither hides a result nor claims one.
 """
 
 import re
@@ -54,8 +54,8 @@ class Cell:
         found = measure(*address) if None not in address else None  # type: ignore[arg-type]
         if found is None and self.reason is None:
             raise ValueError(
-                f"{self.where}: no row {self.name!r} of {self.study}.jsonl has {self.expression!r}; "
-                f"correct the cell in {FILE.name}, or give it a reason"
+                f"{self.where}: no row {self.name!r} of {self.study}.jsonl has "
+                f"{self.expression!r}; correct the cell in {FILE.name}, or give it a reason"
             )
         if found is not None and self.reason is not None:
             raise ValueError(
@@ -80,9 +80,9 @@ class PaperTable:
     spec: Mapping[str, Any]
 
     @property
-    def title(self) -> str:
-        """Return the name and what the table holds."""
-        return f"{self.name}: {self.spec['holds']}"
+    def heading(self) -> str:
+        """Return the heading on the page, different for each table."""
+        return f"{self.paper}, {self.name}"
 
     def rows(self) -> Iterator[tuple[str, list[Cell | None]]]:
         """Yield each row's head and cells, None where the paper has no cell.
@@ -148,7 +148,7 @@ def _quoted() -> dict[tuple[str | None, str | None], dict[str | None, Printed]]:
 
 
 def published(study: str, name: str, expression: str) -> Printed | None:
-    """Return what a paper prints in the cell that an expression of a row fills, None without one."""
+    """Return what a paper prints in the cell that a row's expression fills, None without one."""
     same = read()["same"].get(f"{study} {name}", f"{study} {name}")
     return _quoted().get(tuple(same.split(" ", 1)), {}).get(expression)  # type: ignore[arg-type]
 
@@ -173,7 +173,9 @@ def _cells(paper: Mapping[str, Any]) -> list[Cell]:
 def count(cells: Sequence[Cell], measure: Measure) -> str:
     """Return how many cells are measured, and how many others cannot be with open data."""
     measured = sum(cell.measured(measure) is not None for cell in cells)
-    closed = sum(bool(read()["reasons"][cell.reason].get("closed")) for cell in cells if cell.reason)
+    closed = sum(
+        bool(read()["reasons"][cell.reason].get("closed")) for cell in cells if cell.reason
+    )
     return (
         f"**{measured:,} of {len(cells):,} cells measured; {closed:,} of the others need data that "
         "is not open.**\n"
@@ -182,15 +184,15 @@ def count(cells: Sequence[Cell], measure: Measure) -> str:
 
 def overview(papers: Sequence[Mapping[str, Any]], measure: Measure) -> str:
     """Return a table with a row for each table of the papers."""
-    lines = ["|paper|table or figure|measured|not measured|", "|---|---|---|---|"]
+    lines = ["|table or figure|what it holds|measured|not measured|", "|---|---|---|---|"]
     for paper in papers:
         for table in tables_of(paper):
             cells = table.cells()
             measured = sum(cell.measured(measure) is not None for cell in cells)
             reasons = Counter(cell.reason for cell in cells if cell.reason)
-            why = "; ".join(f"{n}: {read()['reasons'][key]['text']}" for key, n in reasons.items())
-            link = f"[{table.title}](#{_anchor(table.title)})"
-            lines.append(f"|{paper['title']}|{link}|{measured} of {len(cells)}|{why}|")
+            why = ", ".join(f"{n} {read()['reasons'][key]['short']}" for key, n in reasons.items())
+            link = f"[{table.heading}](#{_anchor(table.heading)})"
+            lines.append(f"|{link}|{table.spec['holds']}|{measured} of {len(cells)}|{why}|")
     return "\n".join([*lines, ""])
 
 
@@ -215,8 +217,10 @@ def table_text(table: PaperTable, measure: Measure) -> str:
         lines.append(f"|{'|'.join([head, *texts])}|")
     columns = [*table.spec["columns"]]
     counts = Counter(cell.reason for cell in table.cells())
-    why = [f"- {letters[key]}, {counts[key]}: {read()['reasons'][key]['text']}" for key in reasons]
-    parts = [f"### {table.title}\n", *([origin(table, rows)] if rows else [])]
+    texts = read()["reasons"]
+    why = [f"- {letters[key]} ({counts[key]} cells): {texts[key]['text']}" for key in reasons]
+    holds = table.spec["holds"]
+    parts = [f"### {table.heading}\n", f"{holds[0].upper()}{holds[1:]}. {origin(table, rows)}\n"]
     parts += [f"||{'|'.join(columns)}|", "|---" * (len(columns) + 1) + "|", *lines, ""]
     return "\n".join([*parts, *why, *([""] if why else [])])
 
@@ -224,14 +228,16 @@ def table_text(table: PaperTable, measure: Measure) -> str:
 def origin(table: PaperTable, rows: Sequence[Row]) -> str:
     """Return on what our values were measured, with which seeds and by which command."""
     spec = table.spec
+    if not rows:
+        return "Nothing of it is measured."
     sizes = dict.fromkeys(str(row["n_sentences"]) for row in rows if "n_sentences" in row)
     seeds = dict.fromkeys(row["seed"] for row in rows if "seed" in row)
     trained = dict.fromkeys(seed for row in rows for seed in row.get("seeds", ()))
     commands = dict.fromkeys(row["command"].partition(" --")[0] for row in rows)
-    sentences = [f"Ours: {spec['data'].format(n=' or '.join(sizes))}"]
-    sentences += [f"with {spec['stand_ins']}"] if "stand_ins" in spec else []
-    sentences += [f"seed {', '.join(map(str, seeds))} of the attack"] if seeds else []
-    sentences += [f"seeds {', '.join(map(str, trained))} of training"] if trained else []
+    sentences = [f"Ours: {spec['data'].format(n=' or '.join(sizes))}."]
+    sentences += [f"Stand-ins: {spec['stand_ins']}."] if "stand_ins" in spec else []
+    sentences += [f"Attack: seed {', '.join(map(str, seeds))}."] if seeds else []
+    sentences += [f"Training: seeds {', '.join(map(str, trained))}."] if trained else []
+    sentences += [spec["note"]] if "note" in spec else []
     programs = ", ".join(f"`{command}`" for command in commands)
-    note = f" {spec['note']}" if "note" in spec else ""
-    return f"{'; '.join(sentences)} ({programs}, [page]({spec['page']})).{note}\n"
+    return f"{' '.join(sentences)} {programs} ([page]({spec['page']}))"

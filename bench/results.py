@@ -5,10 +5,11 @@
 
 A page holds marks such as ``<!-- table: ewt_attacks -->``; what stands between a mark and ``<!--
 end -->`` is generated. ``bench/results/tables.yaml`` says which rows and columns a table or
-picture shows, ``bench/results/papers.yaml`` holds the published values next to them, and the cells
-of the papers' own tables, which marks such as ``<!-- cells: zheng2020 -->`` show. A results file has one JSON object a line: what was trained (``system``, ``configs``, ``training_seed``),
-how it was attacked, the command, the processor, and the figures, with counts a sentence for
-intervals; or ``printed``, the cells of a table whose run was not kept.
+picture shows. ``bench/results/papers.yaml`` holds the published values next to them, and the cells
+of the papers' own tables, which ``<!-- cells: zheng2020 -->`` shows (``bench/papers.py``). A
+results file has one JSON object a line: what was trained (``system``, ``configs``,
+``training_seed``), how it was attacked, the command, the processor, and the figures, with counts a
+sentence for intervals; or ``printed``, the cells of a table whose run was not kept.
 """
 
 import argparse
@@ -16,7 +17,8 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -275,6 +277,7 @@ COLUMNS: dict[str, Callable[..., Value]] = {
     "uas_lost": _uas_lost,
     "lost_within": lambda row, most: within(row, float(most)).lost(),
     "edits": _number("edits_per_sentence"),
+    "words_changed": lambda row: f"{row['edits_per_sentence']:.2f}",
     "changed": _number("changed_of_successes"),
     "queries": _number("queries_per_sentence", "charged"),
     "similarity": _similarity,
@@ -494,6 +497,7 @@ def picture(spec: Mapping[str, Any]) -> str:
     return re.sub(r"[ \t]+$", "", drawn.getvalue(), flags=re.MULTILINE)
 
 
+@cache
 def specs() -> dict[str, dict[str, Any]]:
     """Return what tables, pictures and lists of figures show, by kind and name."""
     every: dict[str, Any] = yaml.safe_load((RESULTS / "tables.yaml").read_text("utf-8"))
@@ -504,24 +508,31 @@ def specs() -> dict[str, dict[str, Any]]:
     return {kind: every[name] for kind, name in kinds.items()} | {"cells": cells}
 
 
-def files() -> Iterator[tuple[Path, str]]:
-    """Yield each page and picture as it should be."""
+def page(path: Path) -> list[tuple[Path, str]]:
+    """Return a page and its pictures as they should be."""
     every = specs()
-    for page in sorted(DOCS.rglob("*.md")):
-        pictures = []
+    pictures = []
 
-        def generated(mark: re.Match[str]) -> str:
-            begin, kind, name, end = mark.groups()
-            spec = every[kind][name]
-            if kind == "cells":
-                return f"{begin}{papers.section(name, measure)}{end}"
-            if kind != "picture":
-                return f"{begin}{table(spec) if kind == 'table' else figures(spec)}{end}"
-            pictures.append((page.parent / f"{name}.svg", picture(spec)))  # noqa: B023
-            return f"{begin}![{spec['axis']}]({name}.svg)\n{end}"
+    def generated(mark: re.Match[str]) -> str:
+        begin, kind, name, end = mark.groups()
+        spec = every[kind][name]
+        if kind == "cells":
+            return f"{begin}{papers.section(name, measure)}{end}"
+        if kind != "picture":
+            return f"{begin}{table(spec) if kind == 'table' else figures(spec)}{end}"
+        pictures.append((path.parent / f"{name}.svg", picture(spec)))
+        return f"{begin}![{spec['axis']}]({name}.svg)\n{end}"
 
-        yield page, MARK.sub(generated, page.read_text("utf-8"))
-        yield from pictures
+    return [(path, MARK.sub(generated, path.read_text("utf-8"))), *pictures]
+
+
+Apply = Callable[[Callable[[Path], list[tuple[Path, str]]], list[Path]], Iterable[Any]]
+
+
+def files(apply: Apply = map) -> Iterator[tuple[Path, str]]:
+    """Yield each page and picture as it should be; ``apply`` may use several processes."""
+    for made in apply(page, sorted(DOCS.rglob("*.md"))):
+        yield from made
 
 
 def same(path: Path, content: str) -> bool:
@@ -537,7 +548,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare only; 1 if a file differs")
     options = parser.parse_args()
-    different = [(path, content) for path, content in files() if not same(path, content)]
+    with ProcessPoolExecutor() as pool:
+        every = files(pool.map)
+        different = [(path, content) for path, content in every if not same(path, content)]
     for path, content in different:
         print(f"{path.relative_to(ROOT)} {'differs' if options.check else 'written'}")
         if not options.check:
