@@ -50,8 +50,9 @@ class Cell:
         Raises:
             ValueError: there are both or neither.
         """
-        address = self.study, self.name, self.expression
-        found = measure(*address) if None not in address else None  # type: ignore[arg-type]
+        found = None
+        if self.study and self.name and self.expression:
+            found = measure(self.study, self.name, self.expression)
         if found is None and self.reason is None:
             raise ValueError(
                 f"{self.where}: no row {self.name!r} of {self.study}.jsonl has "
@@ -98,7 +99,10 @@ class PaperTable:
                     f"{len(self.spec['columns'])} columns; write {UNKNOWN} or {NO_CELL} for others"
                 )
             cells = zip(self.spec["columns"].items(), printed, strict=True)
-            yield head, [self._cell(head, row, *column, value) for column, value in cells]
+            yield (
+                head,
+                [self._cell(head, row, column, spec, value) for (column, spec), value in cells],
+            )
 
     def cells(self) -> list[Cell]:
         """Return all cells."""
@@ -150,7 +154,8 @@ def _quoted() -> dict[tuple[str | None, str | None], dict[str | None, Printed]]:
 def published(study: str, name: str, expression: str) -> Printed | None:
     """Return what a paper prints in the cell that a row's expression fills, None without one."""
     same = read()["same"].get(f"{study} {name}", f"{study} {name}")
-    return _quoted().get(tuple(same.split(" ", 1)), {}).get(expression)  # type: ignore[arg-type]
+    study, _, name = same.partition(" ")
+    return _quoted().get((study, name), {}).get(expression)
 
 
 # The page
@@ -203,22 +208,22 @@ def _anchor(heading: str) -> str:
 
 def table_text(table: PaperTable, measure: Measure) -> str:
     """Return a table in Markdown, what ours was measured on, and the reasons."""
-    reasons = list(dict.fromkeys(cell.reason for cell in table.cells() if cell.reason))
-    letters = {reason: f"*{chr(ord('a') + i)}*" for i, reason in enumerate(reasons)}
-    lines, rows = [], []
-    for head, cells in table.rows():
-        texts = []
-        for cell in cells:
-            found = cell and cell.measured(measure)
-            if found:
-                rows.append(found[1])
-            text = found[0] if found else letters[cell.reason] if cell else ""
-            texts.append(f"{text} ({cell.printed})" if cell else "")
-        lines.append(f"|{'|'.join([head, *texts])}|")
+    counts = Counter(cell.reason for cell in table.cells() if cell.reason)
+    letters = {reason: f"*{chr(ord('a') + i)}*" for i, reason in enumerate(counts)}
+    rows: list[Row] = []
+
+    def text(cell: Cell | None) -> str:
+        if cell is None:
+            return ""
+        found = cell.measured(measure)
+        if found:
+            rows.append(found[1])
+        return f"{found[0] if found else letters[str(cell.reason)]} ({cell.printed})"
+
+    lines = [f"|{'|'.join([head, *map(text, cells)])}|" for head, cells in table.rows()]
     columns = [*table.spec["columns"]]
-    counts = Counter(cell.reason for cell in table.cells())
-    texts = read()["reasons"]
-    why = [f"- {letters[key]} ({counts[key]} cells): {texts[key]['text']}" for key in reasons]
+    texts = {key: read()["reasons"][key]["text"] for key in counts}
+    why = [f"- {letters[key]} ({n} cells): {texts[key]}" for key, n in counts.items()]
     holds = table.spec["holds"]
     parts = [f"### {table.heading}\n", f"{holds[0].upper()}{holds[1:]}. {origin(table, rows)}\n"]
     parts += [f"||{'|'.join(columns)}|", "|---" * (len(columns) + 1) + "|", *lines, ""]

@@ -78,6 +78,8 @@ def test_a_cell_has_a_row_or_a_reason_and_never_both() -> None:
         replace(fitted, expression="field no_such_value").measured(results.measure)
     with pytest.raises(ValueError, match="not_run"):
         replace(fitted, reason="not_run").measured(results.measure)
+    with pytest.raises(ValueError, match="correct the cell"):
+        papers.section("zheng2020", lambda *cell: None)
     gone = replace(fitted, name="renamed", reason="not_run")
     assert gone.measured(results.measure) is None
 
