@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LOCK = ".lock"
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a path
 _CHECKPOINTS = ("best.ckpt", "last.ckpt", WEIGHTS)  # of a run, and of a shared model
 MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file may expand to much more
 # First bytes of packed files; only gzip, xz and zip are unpacked.
@@ -393,8 +394,11 @@ def make_folder(path: Path) -> Path:
     """Create an output folder and check that it is writable.
 
     Raises:
-        InputError: it is not writable.
+        InputError: it is not writable, or not local.
     """
+    if remote := _REMOTE.match(path.as_posix()):
+        remedy = "give --out on the command line; the folder of a training run must be local"
+        raise InputError(f"not a local folder: {remote[0]}...", path=path, remedy=remedy)
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):

@@ -35,6 +35,10 @@ ELSEWHERE = {
         "tests/cli/test_merge_command.py",
         "test_merged_shards_are_the_files_of_one_process",
     ),
+    "merge s3://": (
+        "tests/cli/test_remote_files.py",
+        "test_shards_elsewhere_are_merged",
+    ),
     "…": (
         "tests/cli/test_attack_processes.py",
         "test_two_processes_write_what_one_writes",

@@ -1,20 +1,24 @@
 """Data and outputs in other places: what a command writes there is what it writes here."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
 import pytest
 
+from robustparse.attacks.results import AttackResult
 from robustparse.cli.main import main
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 
 MEMORY = fsspec.filesystem("memory")
+DATA = "memory://corpus/test.conllu"
+AUGMENT = ["augment", "--task", "dependency", "--operations", "typos"]
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A folder for local files, a home, and an empty place elsewhere."""
+def _places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder and a home here, and a place elsewhere, with the same data."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -27,89 +31,139 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def contents(folder: str) -> dict[str, bytes]:
-    """Of the files of a remote or local folder, by name."""
+    """The content of each file in a remote or local folder, by the file's name."""
     system, path = fsspec.core.url_to_fs(folder)
-    return {one.removeprefix(f"{path}/"): system.cat_file(one) for one in system.find(path)}
+    return {file.removeprefix(f"{path}/"): system.cat_file(file) for file in system.find(path)}
+
+
+def checkpoint() -> list[str]:
+    if not Path("parser.ckpt").exists():
+        save_checkpoint(trained_parser(), Path("parser.ckpt"))
+    return ["--checkpoint", "parser.ckpt"]
 
 
 def evaluate(data: str, out: str, *more: str) -> None:
-    checkpoint = Path("parser.ckpt")
-    if not checkpoint.exists():
-        save_checkpoint(trained_parser(), checkpoint)
-    main(["evaluate", "--checkpoint", str(checkpoint), "--data", data, "--out", out, *more])
+    main(["evaluate", *checkpoint(), "--data", data, "--out", out, *more])
 
 
 def test_a_folder_elsewhere_is_that_of_a_local_run() -> None:
     evaluate("test.conllu", "scored")
-    evaluate("memory://corpus/test.conllu", "memory://results/scored")
+    evaluate(DATA, "memory://results/scored")
     local, remote = contents("scored"), contents("memory://results/scored")
     assert remote.keys() == local.keys()
-    assert not [*Path.home().rglob("scored")]  # moved, not copied
+    assert not [*Path.home().rglob("scored")]  # it is moved
     for name, content in local.items():
         data = str(next((Path.home() / ".cache").rglob("test.conllu")))
         assert remote[name].decode().replace(data, "test.conllu") == content.decode()
 
 
-@pytest.mark.parametrize("where", ["", "memory://shards/"])
+def test_data_that_have_changed_are_read_again() -> None:
+    for count in (8, 3):
+        write_sample(Path("other.conllu"), sentences(count, "test"))
+        MEMORY.pipe_file("/corpus/test.conllu", Path("other.conllu").read_bytes())
+        main([*AUGMENT, "--keep", "all", "--data", DATA, "--out", "copies.conllu"])
+        assert Path("copies.conllu").read_text().count("\n\n") == count
+
+
+@pytest.mark.parametrize("where", ["", "memory://merged/"])
 def test_shards_elsewhere_are_merged(where: str) -> None:
     evaluate("test.conllu", "whole")
+    main([*AUGMENT, "--data", "test.conllu", "--out", "whole.conllu"])
     for shard in ("1/2", "2/2"):
-        evaluate("test.conllu", f"memory://shards/{shard[0]}", "--shard", shard)
-    merged = f"{where}merged"
-    main(["merge", merged, "memory://shards/1", "memory://shards/2"])
-    assert contents(merged)["scores.json"] == contents("whole")["scores.json"]
+        folder, options = f"memory://shards/{shard[0]}", ["--shard", shard]
+        evaluate(DATA, folder, *options)
+        main([*AUGMENT, "--data", DATA, "--out", f"{folder}.conllu", *options])
+    assert {"1.conllu", "1.conllu.shard.json"} <= contents("memory://shards").keys()
+    main(["merge", f"{where}folder", "memory://shards/1", "memory://shards/2"])
+    main(["merge", f"{where}a.conllu", "memory://shards/1.conllu", "memory://shards/2.conllu"])
+    merged = contents(where.rstrip("/") or ".")
+    of_data = b"test.conllu"
+    assert len(merged["folder/scores.json"]) > 100
+    assert of_data in merged["folder/scores.json"]
+    assert merged["a.conllu"] == Path("whole.conllu").read_bytes()
 
 
-def test_files_beside_an_output_go_with_it() -> None:
-    command = ["augment", "--task", "dependency", "--operations", "typos"]
-    data = "memory://corpus/test.conllu"
-    main([*command, "--data", data, "--out", "memory://made/copies.conllu"])
-    main([*command, "--data", "test.conllu", "--out", "copies.conllu"])
-    made = contents("memory://made")
-    assert made["copies.conllu"] == Path("copies.conllu").read_bytes()
-    assert set(made) == {path.name for path in Path.cwd().glob("copies.conllu*")}
-    for shard in ("1/2", "2/2"):
-        out = f"memory://parts/{shard[0]}.conllu"
-        main([*command, "--data", data, "--out", out, "--shard", shard])
-    main(["merge", "memory://parts/both.conllu", *(f"memory://parts/{i}.conllu" for i in (1, 2))])
-    assert contents("memory://parts")["both.conllu"] == made["copies.conllu"]
+def test_a_report_reads_attacks_elsewhere() -> None:
+    attack = ["attack", "--attack", "zheng2020_universal", *checkpoint(), "--data", "test.conllu"]
+    for name in ("one", "two"):
+        main([*attack, "--out", f"memory://attacks/{name}"])
+    folders = ["memory://attacks/one", "memory://attacks/two"]
+    main(["report", *folders, "--out", "memory://pages/report.html"])
+    main(["report", "--compare", *folders])
+    assert b"<html" in contents("memory://pages")["report.html"]
 
 
 def test_a_failed_command_resumes_what_it_has_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The output is nowhere but in the local folder until the command has ended."""
-    save_checkpoint(trained_parser(), Path("parser.ckpt"))
-    attack = ["attack", "--attack", "zheng2020_universal", "--checkpoint", "parser.ckpt"]
+    attack = ["attack", "--attack", "zheng2020_universal", *checkpoint()]
     main([*attack, "--data", "test.conllu", "--out", "whole"])
     remote = [*attack, "--data", "test.conllu", "--out", "memory://results/attacked"]
-    from robustparse.evaluation import attack_folder
+    attacked: list[int] = []
 
-    def fails(*_: object, **__: object) -> None:
-        raise OSError("no space left")
+    def encode(stop: int):
+        def example_record(task: object, result: AttackResult) -> object:
+            attacked.append(result.id)
+            if len(attacked) == stop:
+                raise KeyboardInterrupt
+            return original(task, result)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(attack_folder, "write_json", fails)
-        with pytest.raises((OSError, SystemExit)):
-            main(remote)
-    assert not MEMORY.exists("/results")
-    main(remote)
+        return example_record
+
+    from robustparse.evaluation import attack_processes
+
+    original = attack_processes.example_record
+    for stop, status in ((4, 130), (0, None)):
+        with monkeypatch.context() as patch:
+            patch.setattr(attack_processes, "example_record", encode(stop))
+            if status is None:
+                main(remote)
+            else:
+                with pytest.raises(SystemExit) as end:
+                    main(remote)
+                assert end.value.code == status
+                assert not MEMORY.find("/results")
+    assert len(attacked) == 8 + 1  # the one that was interrupted
     whole, found = contents("whole"), contents("memory://results/attacked")
     assert found["examples.jsonl"] == whole["examples.jsonl"]
     assert found.keys() == whole.keys()
+    with pytest.raises(SystemExit):  # nothing is overwritten
+        main(remote)
+    assert contents("memory://results/attacked") == found
+
+
+def test_no_file_leaves_its_folder(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """As links of a web page, or keys of a bucket, may have it."""
+    outside = "/corpus/test.conllu/../../../../stolen"
+    monkeypatch.setattr(type(MEMORY), "find", lambda *_, **__: ["/corpus/test.conllu", outside])
+    with pytest.raises(SystemExit) as end:
+        main([*AUGMENT, "--data", DATA, "--out", "copies.conllu"])
+    assert end.value.code == 2
+    assert "stolen" in capsys.readouterr().err
+    assert not [*Path.home().rglob("stolen")]
+
+
+class NoRights(type(MEMORY)):  # type: ignore[misc]
+    """A place where nothing can be written, with an error of its own."""
+
+    def pipe_file(self, *_: object, **__: object) -> None:
+        raise KeyError("no credentials")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["augment", "--operations", "typos", "--data", "memory://no.conllu", "--out", "x.conllu"],
-        ["augment", "--operations", "typos", "--data", "nowhere://a/b", "--out", "x.conllu"],
-        ["augment", "--operations", "typos", "--data", "test.conllu", "--out", "s3://bucket/b"],
-        ["fit", "--config", "experiment/ewt_biaffine", "--trainer.default_root_dir", "s3://b/c"],
+        [*AUGMENT, "--data", "memory://no.conllu", "--out", "x.conllu"],
+        [*AUGMENT, "--data", "nowhere://a/b", "--out", "x.conllu"],
+        [*AUGMENT, "--data", "test.conllu", "--out", "norights://bucket/b"],
+        [*AUGMENT, "--data", "test.conllu", "--out", DATA],
+        ["fit", "--config", "experiment/ewt_biaffine", "--data.folder", "memory://corpora"],
+        ["fit", "--config", "experiment/ewt_biaffine", "--trainer.default_root_dir=memory://b/c"],
     ],
 )
 def test_mistakes(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    fsspec.register_implementation("norights", NoRights, clobber=True)
     with pytest.raises(SystemExit) as end:
-        main(arguments)
+        main([*arguments, "--data.folder", "."] if "memory://b/c" in arguments[-1] else arguments)
     assert end.value.code == 2
-    (url,) = (one for one in arguments if "://" in one)
-    assert url in capsys.readouterr().err
+    (url,) = (part for one in arguments for part in one.split("=") if "://" in part)
+    assert url.rpartition("/")[2] in capsys.readouterr().err
     assert sorted(os.listdir()) == ["test.conllu"]

@@ -145,7 +145,7 @@ def _run(command: str, arguments: list[str]) -> None:
     elif command in OWN:
         from robustparse.options.remote_files import local_files
 
-        with local_files(command, arguments) as local:
+        with local_files(command, arguments, SEVERAL.get(command, ())) as local:
             _run_own(command, local)
     elif command in LIGHTNING and {"-h", "--help"}.intersection(arguments):
         from robustparse.cli.training_help import training_help

@@ -27,7 +27,7 @@ Position = tuple[Path, int]
 
 # Options that take a YAML file, by its path or its installed name, and the folder of these names.
 _FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
-_SEVERAL = ("--checkpoint", "--compare")  # options that take several values in every command
+TAKE_SEVERAL = ("--checkpoint", "--compare")  # options that take several values in every command
 _SWITCHES = ("--same_tag", "--symmetric", "--interactive")  # options that need no value
 _CHECKPOINTS = ("checkpoint", "hypothesis_only", "ckpt_path", "model.init_from")
 _DATA_FILES = ("data", "data.train_file", "data.dev_file", "data.test_file")
@@ -104,7 +104,7 @@ def checked(
             found = f"got {value!r}"
             raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
     tokens = _with_values(_with_victims(_with_paths(_without_trust(arguments))))
-    tokens = _with_lists(tokens, (*_SEVERAL, *several))
+    tokens = _with_lists(tokens, (*TAKE_SEVERAL, *several))
     result = Arguments(tokens)
     result.typed = arguments
     reader = _Reader(result, mappings)

@@ -1,127 +1,151 @@
 """Data and outputs in other places, such as ``s3://bucket/test.conllu``, by way of fsspec.
 
-A command works on local files only. Data are copied into a local folder before it starts, and stay
-there, since other commands may read them at the same time; what it writes is copied to its place
-when it has ended well.
+A command works on local files only. Data are copied into a local folder before it starts; what it
+writes is copied to its place when it has ended well.
 """
 
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
-from robustparse.options.arguments import each_option, plain_key
+from robustparse.options.arguments import TAKE_SEVERAL, each_option, plain_key
 
-# Paths with a scheme, but not hf:MODEL, C:\FILE and the like.
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_DATA = ("data", "data.folder", "data.train_file", "data.dev_file", "data.test_file")
-_INPUT, _OUT = "", "out"  # a positional argument; the output
-_RUN = ("trainer.default_root_dir", "default_root_dir")
-_LOCAL = (_INPUT, _OUT, *_DATA, *_RUN)
+_URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_OUT, _POSITIONAL = "out", ""
+# Options that name what a command reads; those of outputs of other commands, too.
+_READ = (
+    *("data", "data.folder", "data.train_file", "data.dev_file", "data.test_file"),
+    *(_POSITIONAL, "compare"),
+)
+_RECORD = ".shard.json"  # next to a file of a shard
 _WORK = "~/.cache/robustparse/remote"
 
 
 @contextmanager
-def local_files(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
+def local_files(
+    command: str, arguments: Sequence[str], several: Collection[str] = ()
+) -> Iterator[list[str]]:
     """Yield a command's arguments with local paths; afterwards upload what it wrote.
 
-    If the command fails, its output stays in a local folder, where the same command resumes it. An
-    output that exists already is downloaded first, so that a command finds there what it would find
-    in a local folder. ``--print_config`` reads and writes nothing.
+    If the command fails, its output stays in a local folder, where the same command resumes it.
+    ``--print_config`` reads and writes nothing.
 
     Args:
         command: its name; the first positional argument of ``merge`` is its output.
         arguments: of the command line.
+        several: options that take several values, besides those that do so in every command.
 
     Raises:
-        InputError: a place or its package is missing, or a training run would be remote.
+        InputError: a place or its package is missing, an output exists already, a place cannot be
+            read or written, or the process is one of several under torchrun.
     """
     tokens: list[str] = []
     outputs: dict[str, Path] = {}
-    positional = 0
     printed = any(token.startswith("--print_config") for token in arguments)
-    for name, value, given in each_option(arguments):
-        positional += not name
-        key = _OUT if command == "merge" and positional == 1 and not name else plain_key(name)
-        if printed or value is None or not _URL.match(value) or key not in _LOCAL:
+    for key, value, given in _keys(command, arguments, several):
+        if printed or value is None or not _URL.match(value) or key not in (_OUT, *_READ):
             tokens += given
             continue
-        if key in _RUN:
-            expected = "a local folder, since checkpoints are replaced while training"
-            raise InputError(f"got {value}", key=key, expected=expected)
+        if os.environ.get("WORLD_SIZE", "1") != "1":
+            remedy = "download it first, or share the sentences by --shard"
+            raise InputError("several processes were launched", path=value, remedy=remedy)
         local = _work(value)
-        if key != _OUT:
-            _download(value, local, beside=not name)
-        else:
-            outputs[value] = local
+        if key == _OUT:
+            _check_free(value)
             local.parent.mkdir(parents=True, exist_ok=True)
-            if not local.exists():
-                _download(value, local, required=False, beside=True)
-        tokens += [name, str(local)] if name else [str(local)]
+            outputs[value] = local
+        else:
+            _download(value, local)
+        tokens += [token.replace(value, str(local)) for token in given]
     yield tokens
     for url, local in outputs.items():
         _upload(local, url)
-        print(f"copied to {url}", file=sys.stderr)
+        print(f"robustparse: copied to {url}", file=sys.stderr)
         shutil.rmtree(local.parent)
+
+
+def _keys(
+    command: str, arguments: Sequence[str], several: Collection[str]
+) -> Iterator[tuple[str, str | None, list[str]]]:
+    """Yield the key, the value and the tokens of every option and positional argument."""
+    current, positional = "", 0
+    for name, value, tokens in each_option(arguments):
+        current = name or (current if current in (*TAKE_SEVERAL, *several) else _POSITIONAL)
+        positional += not current
+        first = command == "merge" and not current and positional == 1
+        yield _OUT if first else plain_key(current), value, tokens
 
 
 def _work(url: str) -> Path:
     """Return the local path of a remote one: the same for every command, with the same name."""
-    name = url.rstrip("/").rpartition("/")[2]
+    name = re.split("[?#]", url)[0].rstrip("/").rpartition("/")[2]
     return Path(_WORK).expanduser() / sha256(url.encode()).hexdigest()[:16] / name
 
 
-def _opened(url: str) -> tuple[Any, str]:
-    """Return the file system of a remote path, and the path in it.
+@contextmanager
+def _opened(url: str, doing: str) -> Iterator[tuple[Any, str]]:
+    """Yield the file system of a remote path, and the path in it.
 
     Raises:
-        InputError: no package knows the scheme, or the package is missing.
+        InputError: no package knows the scheme, the package is missing, or anything fails: each
+            package has errors of its own.
     """
     from fsspec.core import url_to_fs
 
     try:
         system, path = url_to_fs(url)
+        yield system, path.rstrip("/")
+    except InputError:
+        raise
     except (ImportError, ValueError) as error:
         # fsspec's message says what to install, or names the schemes.
-        raise InputError(str(error), path=url) from None
-    return system, path
+        raise InputError(str(error), path=url) from error
+    except Exception as error:
+        raise InputError(f"{doing} ({type(error).__name__}: {error})", path=url) from error
 
 
-def _download(url: str, local: Path, required: bool = True, beside: bool = False) -> None:
-    """Copy a remote file or folder; each file appears whole or not at all.
-
-    Args:
-        url: the remote path.
-        local: the local one.
-        required: whether it must exist.
-        beside: whether to copy what a command writes next to a file, too, such as FILE.shard.json.
+def _download(url: str, local: Path) -> None:
+    """Copy a remote file or folder in place of an earlier copy.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: there is none, it cannot be read, or a name in it leads out of the folder.
     """
-    system, path = _opened(url)
-    try:
-        if not system.exists(path):
-            if required:
-                raise InputError("no such file or folder", path=url)
-            return
+    part = local.parent.with_name(f"{local.parent.name}.{os.getpid()}")
+    with _opened(url, "cannot be read") as (system, path):
         found = system.find(path)
-        for other in system.glob(f"{path}.*") if beside else ():
-            found += system.find(other)
+        if not found:
+            raise InputError("no such file or folder", path=url)
+        if system.exists(path + _RECORD):
+            found = [*found, path + _RECORD]
         for each in found:
-            target = Path(f"{local}{each.removeprefix(path)}")
+            target = part / f"{local.name}{each.removeprefix(path)}"
+            if not each.startswith(path) or ".." in target.parts:
+                raise InputError(f"has a file outside of the folder: {each}", path=url)
             target.parent.mkdir(parents=True, exist_ok=True)
-            part = target.with_name(f"{target.name}.{os.getpid()}.part")
-            system.get_file(each, str(part))
-            part.replace(target)
-    except OSError as error:
-        raise InputError(f"cannot be read ({error})", path=url) from error
+            system.get_file(each, str(target))
+    shutil.rmtree(local.parent, ignore_errors=True)
+    part.replace(local.parent)
+
+
+def _check_free(url: str) -> None:
+    """Check, before anything long runs, that a place is free and can be written.
+
+    Raises:
+        InputError: it is not, or cannot.
+    """
+    with _opened(url, "cannot be written") as (system, path):
+        if system.exists(path):
+            remedy = "choose another place, or remove it first"
+            raise InputError("exists already", path=url, remedy=remedy)
+        _put(system, b"", f"{path}.{os.getpid()}")
+        system.rm(f"{path}.{os.getpid()}")
 
 
 def _upload(local: Path, url: str) -> None:
@@ -130,13 +154,15 @@ def _upload(local: Path, url: str) -> None:
     Raises:
         InputError: it cannot be written; the message names the local copy.
     """
-    system, path = _opened(url)
-    parent = path.rstrip("/").rpartition("/")[0]
-    try:
+    with _opened(url, f"cannot be written, see {local}") as (system, path):
         for each in sorted(each for each in local.parent.rglob("*") if each.is_file()):
-            target = f"{parent}/{each.relative_to(local.parent).as_posix()}"
-            system.makedirs(target.rpartition("/")[0], exist_ok=True)
-            system.put_file(str(each), target)
-    except OSError as error:
-        remedy = f"copy {local} yourself, or run the command again"
-        raise InputError(f"cannot be written ({error})", path=url, remedy=remedy) from error
+            name = each.relative_to(local.parent).as_posix().removeprefix(local.name)
+            _put(system, each, path + name)
+
+
+def _put(system: Any, content: Path | bytes, target: str) -> None:
+    system.makedirs(target.rpartition("/")[0], exist_ok=True)
+    if isinstance(content, bytes):
+        system.pipe_file(target, content)
+    else:
+        system.put_file(str(content), target)
