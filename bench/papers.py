@@ -31,7 +31,7 @@ class Cell:
     Args:
         where: paper, table, row and column, for messages.
         printed: as the paper prints it; `UNKNOWN` if that is not at hand.
-        study: of the results file.
+        study: the name of the results file.
         name: of the row in it, None if there can be none.
         expression: the value of the row, None if there can be none.
         reason: why it is not measured, a key of ``reasons``; None if it is.

@@ -1,4 +1,4 @@
-"""Sentences a second of an attack in N shards at a time over those in one process.
+"""The speed of an attack in N parallel shards, relative to one process.
 
     python bench/shards.py --checkpoint parser.ckpt --data test.conllu --shards 1 2 4 --json
 

@@ -408,7 +408,7 @@ class Runner:
         return {**self.trained(system), "scores": scores}
 
     def perturbed(self, system: System, test: Mapping[str, Any]) -> Path | None:
-        """Return the folder of a corpus's perturbed sets: released ones, or made of its texts."""
+        """Return the folder of a corpus's perturbed texts; make them where none are released."""
         if "perturbed" in test and Path(test["perturbed"]).is_dir():
             return Path(test["perturbed"])
         if "operations" not in test:

@@ -200,6 +200,9 @@ def test_exact_match_and_robust_accuracy_equal_a_naive_count():
     assert score_of(ExactMatch(), preds, gold, mask) == share(masked)
     accuracy = score_of(ExactMatch(), scores_of(preds)[..., 0], gold[:, 0])
     assert accuracy == share((preds[:, 0] == gold[:, 0]).tolist())
+    labels = (preds[:, 1], gold[:, 1], mask[:, 1])
+    assert score_of(ExactMatch(), *labels) == share((labels[0] == labels[1])[labels[2]].tolist())
+    assert torch.isnan(ExactMatch()(preds[:0], gold[:0]))
     # The columns are versions of a text.
     label = gold[:, 0]
     preds = torch.where(preds == gold, label[:, None], 2 - label[:, None])
@@ -269,6 +272,11 @@ def test_metrics_in_a_collection_are_drawn(size):
         (RobustAccuracy(), torch.ones(3, 2, dtype=torch.int64), torch.ones(2), None),
         (RobustAccuracy(), [["a"]], ["a", "b"], None),
         (RobustAccuracy(), [["a"], []], ["a", "b"], None),
+        (AttachmentScore("uas"), *[torch.ones(3, dtype=torch.int64)] * 2, None),
+        (ExactMatch(), torch.rand(3), torch.ones(3, dtype=torch.int64), None),
+        (ExactMatch(), ["a"], ["a"], [True]),
+        (RobustAccuracy(), torch.rand(3, 2), torch.ones(3, dtype=torch.int64), None),
+        (RobustAccuracy(), ["aa"], ["a"], None),
     ],
 )
 def test_answers_that_do_not_fit_are_refused(metric, preds, target, mask):

@@ -230,6 +230,7 @@ class AttachmentScore(_Score):
             gold_heads, gold_labels = self._heads_and_labels(target)
             counted = gold_heads >= 0 if mask is None else mask.bool()
             _check_same([heads, gold_heads, labels, gold_labels, counted], "AttachmentScore")
+            _check_integers(heads, 2, "AttachmentScore: preds")
             self._add(attachment_sums(heads == gold_heads, labels == gold_labels, counted))
             return
         masks = [np.ones(len(tree.heads), np.bool_) for tree in target] if mask is None else mask
@@ -292,23 +293,26 @@ class ExactMatch(_Score):
                 ``(batch, classes)`` or ``(batch, classes, length)``, of which the largest counts.
                 Or a list of answers of any kind.
             target: integers, ``(batch,)`` or ``(batch, length)``; or a list of answers.
-            mask: for tensors, the positions that count, ``(batch, length)``; a text without any is
-                left out. None: all positions.
+            mask: for tensors, the positions that count, in the shape of ``target``; a text without
+                any is left out. None: all positions.
 
         Raises:
-            InputError: shapes or lengths differ.
+            InputError: shapes or lengths differ, predictions are neither integers nor scores of
+                classes, or lists have a mask.
         """
-        if not _are_tensors(preds, target, type(self).__name__):
-            _check_same([preds, target], type(self).__name__)
+        owner = type(self).__name__
+        if not _are_tensors(preds, target, mask, owner):
+            _check_same([preds, target], owner)
             self._add_texts(map(self.equal, preds, target))
             return
         if preds.is_floating_point() and preds.ndim == target.ndim + 1:
             preds = preds.argmax(1)
         counted = torch.ones_like(target, dtype=torch.bool) if mask is None else mask.bool()
-        _check_same([preds, target, counted], type(self).__name__)
+        _check_same([preds, target, counted], owner)
+        _check_integers(preds, 1, f"{owner}: preds")
         right = (preds == target) | ~counted
-        if right.ndim > 1:
-            right = right.flatten(1).all(1)[counted.flatten(1).any(1)]
+        right, counted = (each.unsqueeze(-1).flatten(1) for each in (right, counted))
+        right = right.all(1)[counted.any(1)]
         self._add({"counted": len(right), "correct": right.sum()})
 
     def _add_texts(self, right: Iterable[Any]) -> None:
@@ -321,7 +325,7 @@ class ExactMatch(_Score):
 
 
 class RobustAccuracy(ExactMatch):
-    """The share of texts that are answered rightly, and so are all adversarial versions of them.
+    """The share of texts that are answered correctly in every version, clean and adversarial.
 
     In percent; NaN without texts. Each text is added once, together with all its versions.
 
@@ -346,29 +350,46 @@ class RobustAccuracy(ExactMatch):
             mask: for tensors, the versions that exist, ``(batch, versions)``; None: all.
 
         Raises:
-            InputError: shapes or lengths differ, or a list of answers is empty.
+            InputError: as in `ExactMatch`, or a text has no list of answers, or an empty one.
         """
-        if _are_tensors(preds, target, "RobustAccuracy"):
+        if _are_tensors(preds, target, mask, "RobustAccuracy"):
+            scored = preds.is_floating_point()
+            _check_integers(preds.argmax(1) if scored else preds, 2, "RobustAccuracy: preds")
             versions = target.unsqueeze(-1).expand(-1, preds.shape[-1])
             super().update(preds, versions, mask)
             return
         _check_same([preds, target], "RobustAccuracy")
-        if not all(map(len, preds)):
-            raise InputError("got a text without answers", key="RobustAccuracy: preds")
+        if any(isinstance(answers, str) or not len(answers) for answers in preds):
+            expected = "a list of answers for each text, that to the clean text first"
+            raise InputError(f"got {preds!r:.60}", key="RobustAccuracy: preds", expected=expected)
         pairs = zip(preds, target, strict=True)
         self._add_texts(all(self.equal(each, gold) for each in answers) for answers, gold in pairs)
 
 
-def _are_tensors(preds: Any, target: Any, owner: str) -> bool:
+def _are_tensors(preds: Any, target: Any, mask: Any, owner: str) -> bool:
     """Tell whether predictions and targets are tensors.
 
     Raises:
-        InputError: only one of them is.
+        InputError: only one of them is, or lists have a mask.
     """
+    if mask is not None and not isinstance(preds, Tensor):
+        raise InputError("got a mask for lists", key=owner, remedy="leave out what does not count")
     if isinstance(preds, Tensor) != isinstance(target, Tensor):
         kinds = f"{type(preds).__name__} and {type(target).__name__}"
         raise InputError(f"got {kinds}", key=owner, expected="two tensors, or two lists")
     return isinstance(preds, Tensor)
+
+
+def _check_integers(preds: Tensor, least: int, owner: str) -> None:
+    """Reject predictions that are no integers, or have too few dimensions.
+
+    Raises:
+        InputError: names shape and type.
+    """
+    if preds.is_floating_point() or preds.ndim < least:
+        found = f"got {preds.dtype} of the shape {tuple(preds.shape)}"
+        shape = "(batch, ...)" if least == 1 else "(batch, length)"
+        raise InputError(found, key=owner, expected=f"integers, {shape}, or scores of classes")
 
 
 def _check_same(parts: Sequence[Any], owner: str) -> None:

@@ -36,9 +36,9 @@ class EmbeddingLayer:
     Args:
         name: the name of the layer in ``named_modules()`` of the LightningModule, such as
             ``model.bert.embeddings.word_embeddings``.
-        mask: the positions where a delta is allowed, ``(batch, units)``, not 0 or True: the key of
-            this tensor in the batch, such as ``attention_mask``, or a function that returns it for
-            a batch. None: all positions, also padding.
+        mask: where a delta is allowed, ``(batch, units)``, nonzero or True there: the key of this
+            tensor in the batch, such as ``attention_mask``, or a function that returns it for a
+            batch. None: all positions, also padding.
     """
 
     def __init__(self, name: str, mask: Mask | None = None) -> None:
@@ -79,12 +79,22 @@ class EmbeddingLayer:
         """Return 1 where a delta is allowed, ``(batch, units, 1)``, for zeros of a delta's shape.
 
         Raises:
-            InputError: the batch has no such key, or the mask has another shape.
+            InputError: the batch has no such key, or the mask is no tensor of this shape.
         """
         if self.mask is None:
             return torch.ones_like(like[..., :1])
+        mask = self._named(self.mask, batch) if isinstance(self.mask, str) else self.mask(batch)
+        if not isinstance(mask, Tensor) or mask.shape != like.shape[:2]:
+            size = tuple(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
+            found = f"got {size}, but embeddings are {tuple(like.shape)}"
+            expected = "a tensor, (batch, units)"
+            raise InputError(found, key=f"{OWNER}: layer: mask", expected=expected)
+        return mask.bool().unsqueeze(-1).to(like)
+
+    @staticmethod
+    def _named(key: str, batch: Any) -> Any:
         try:
-            mask = batch[self.mask] if isinstance(self.mask, str) else self.mask(batch)
+            return batch[key]
         except (KeyError, TypeError, IndexError) as error:
             keys = (
                 f" with the keys {', '.join(map(str, batch))}" if isinstance(batch, Mapping) else ""
@@ -94,10 +104,6 @@ class EmbeddingLayer:
                 key=f"{OWNER}: layer: mask",
                 remedy="pass a function that returns it for a batch",
             ) from error
-        if mask.shape != like.shape[:2]:
-            found = f"has the shape {tuple(mask.shape)}, but embeddings {tuple(like.shape)}"
-            raise InputError(found, key=f"{OWNER}: layer: mask", expected="(batch, units)")
-        return mask.bool().unsqueeze(-1).to(like)
 
 
 class PerturbedStep(PerturbedBatch):
@@ -189,7 +195,7 @@ class PerturbedStep(PerturbedBatch):
         if source is None:
             found = "ran a second time in a pass, so that it is unclear where a delta belongs"
             raise InputError(found, key=key, remedy="name a layer that runs once in a step")
-        # A step in half precision would be too coarse; weights are in full precision then.
+        # In mixed precision, outputs are halved and weights are not; a halved delta is too coarse.
         dtype = next((weight.dtype for weight in layer.parameters()), output.dtype)
         self._like = torch.zeros_like(output, dtype=dtype)
         delta = source(self.batch)

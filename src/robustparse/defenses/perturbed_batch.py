@@ -42,7 +42,7 @@ class PerturbedBatch:
 
     Args:
         trainer: the running trainer.
-        model: the trained model, one of robustparse.
+        model: the trained model, a robustparse model.
         batch: the batch; until the first pass, other callbacks may append to it in place.
         index: index of the batch in the epoch.
         epsilon: maximum norm of a delta in this optimizer step.
