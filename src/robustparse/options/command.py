@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse import trust
+from robustparse.attacks.attack import Attack
 from robustparse.options.arguments import Arguments, check_nulls, check_objects
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.recipe import Recipe, check_recipe
@@ -55,7 +56,7 @@ def run_command(
         if mistake := mistake_in(error):
             raise mistake from error
         raise
-    if values.get("attack") is not None:
+    if isinstance(values.get("attack"), Attack):
         values["attack"].recipe = Recipe.parsed(parser, options)
     if values.get("victim") is not None:
         values["victim"].made_from = json.loads(parser.dump(options, format="json"))["victim"]
