@@ -4,74 +4,46 @@ A member is a run of ``fit``; ``evaluate`` and ``attack`` score the systems. Thi
 these commands in order, so that their folders are the same as if a user had typed them.
 """
 
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
-from copy import deepcopy
-from dataclasses import asdict, dataclass, fields
+from contextlib import redirect_stdout
+from dataclasses import asdict, fields
 from inspect import signature
 from io import StringIO
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import yaml
-
 from robustparse import __version__, trust
-from robustparse.api.inputs import digest
 from robustparse.api.tables import score_table, terminal
+from robustparse.cli.ensemble_members import Member, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
 from robustparse.cli.options import DecodingOptions
 from robustparse.data.datamodule import SAMPLE, DataModule
-from robustparse.errors import InputError, ProcessDiedError
+from robustparse.errors import InputError
 from robustparse.evaluation.attack_processes import Rank
-from robustparse.evaluation.claim import differences
 from robustparse.evaluation.mean_of_seeds import mean_of_seeds
 from robustparse.evaluation.records import SCORES, read_summary
+from robustparse.evaluation.significance import Interval
 from robustparse.files import locked, make_folder, read_json, write_json
-from robustparse.options.arguments import checked, each_option, plain_key
+from robustparse.options.arguments import checked, each_option
 from robustparse.options.command import run_command
 from robustparse.options.recipe import made
-from robustparse.options.recipe_digests import recipe_digests
 from robustparse.options.recipe_facts import RecipeFacts
 from robustparse.tasks.registry import named
-from robustparse.tracking.last_checkpoint import FILE as LAST
-from robustparse.tracking.stop_request import SIGNALS
 
-NAME, ALL = "ensemble", "ensemble"  # of the command, and of the system of all members
-RECORD, RESULT = "member.json", "ensemble.json"
-_PRINT = "--print_config"
-# Settings of the Trainer that weights do not depend on.
-_PLACE = ("accelerator", "devices", "num_nodes", "strategy", "enable_progress_bar", "logger")
+NAME = "ensemble"  # of the command, and of the system of all members
+RESULT = "ensemble.json"
 
 Row = Mapping[str, float | None]
-
-
-@dataclass(frozen=True)
-class Member:
-    """A model of the ensemble.
-
-    Args:
-        name: the name of its folder, and of its row in the table.
-        group: the members of a group differ in the seed only.
-        options: of ``fit``.
-        settings: all settings of the run.
-    """
-
-    name: str
-    group: str
-    options: list[str]
-    settings: dict[str, Any]
 
 
 def command(arguments: Sequence[str]) -> None:
     """Run the command; options that are not its own are those of ``fit``."""
     own, of_fit = _divided(arguments)
-    if any(token.startswith(_PRINT) for token in of_fit):
-        embeddings = (value for name, value, _ in each_option(own) if name == "--embeddings")
-        run("fit", [*of_fit, *_config(next(embeddings, None))])
+    if any(token.startswith("--print_config") for token in of_fit):
+        embeddings = [value for name, value, _ in each_option(own) if name == "--embeddings"]
+        added = [f"--config={name}" for name in embeddings[:1]]
+        run("fit", [*of_fit, *added])
     options = checked(own, several=SEVERAL[NAME])
     options += ["--", *of_fit]
     run_command(ensemble, options, NAME, POSITIONAL[NAME])
@@ -89,9 +61,6 @@ def ensemble(
     fit: Sequence[str] = (),
 ) -> None:
     """Train models with several seeds or embeddings; score each of them, and all together.
-
-    All options that are not listed here are those of fit, such as --config and --data.folder; they
-    apply to every model. The test data are those of the data module.
 
     Args:
         out: the folder to write: members/NAME, evaluated/NAME, attacked/RECIPE/NAME and
@@ -111,49 +80,46 @@ def ensemble(
         raise InputError(f"{rank.count} processes were launched", remedy=remedy)
     folder, recipes = make_folder(Path(out)), _recipes(_several("--attack", attack))
     of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
-    members = _members(of_seeds, of_embeddings, fit)
-    systems = _systems([member.name for member in members], _several("--subsets", subsets))
-    # Members have equal data, so those of the first one are tested.
+    members = make_members(folder / "members", fit, of_seeds, of_embeddings)
+    systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
     module: DataModule = made(DataModule, members[0].settings["data"])
-    test = module.path("test")
-    data = ["--data", SAMPLE if test is None else str(test), "--max_length", f"{module.max_length}"]
-    data += ["--seed", str(module.seed)] if test is None else []
-    for name, _, tokens in each_option(fit):
-        data += tokens if name == trust.OPTION else []
-    for field in fields(decoding):
-        if (value := getattr(decoding, field.name)) != field.default:
-            data += [f"--{field.name}", str(value)]
-    attacked = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
+    trusted = [tokens for name, _, tokens in each_option(fit) if name == trust.OPTION]
+    common = [*_data(module), *_decoding(decoding), *(token for each in trusted for token in each)]
+    attacks = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
     rows: dict[str, dict[str, float | None]] = {}
     with locked(folder, NAME, "--out"):
-        for number, member in enumerate(members, start=1):
-            _say(f"model {number} of {len(members)}: {member.name}")
-            _train(folder / "members" / member.name, member)
+        for member in [each for each in members if not each.is_finished()]:
+            _say(f"training {member.folder.name}")
+            member.train()
         for name, parts in systems.items():
             _say(f"scoring {name}")
-            victim = ["--checkpoint", *(str(folder / "members" / part) for part in parts), *data]
+            victim = ["--checkpoint", *(str(folder / "members" / part) for part in parts), *common]
             into, policy = folder / "evaluated" / name, ["--punctuation", module.punctuation]
-            _quietly("evaluate", [*victim, *policy, "--out", str(into)])
+            _run("evaluate", [*victim, *policy, "--out", str(into)])
             scores = read_json(into / SCORES, dict)
             task = named(scores["task"])
             rows[name] = {each: scores[each] for each in (*task.scores.names, *task.scores.further)}
             for recipe, path in recipes.items():
-                into = folder / "attacked" / recipe / name
-                _quietly("attack", ["--attack", path, *victim, *attacked, "--out", str(into)])
-                summary, score = read_summary(into), task.scores.headline
+                into, score = folder / "attacked" / recipe / name, task.scores.headline
+                _run("attack", ["--attack", path, *victim, *attacks, "--out", str(into)])
+                summary = read_summary(into)
                 rows[name][f"{recipe}_{score}"] = summary["attacked"][score]
                 rows[name][f"{recipe}_success"] = summary["success_rate"]
-        means = dict(_means(members, rows))
-        result = {"version": __version__, "systems": systems, "scores": rows, "means": means}
+        means = _means(members, rows)
+        intervals = {
+            name: {score: asdict(each) for score, each in scores.items()}
+            for name, scores in means.items()
+        }
+        result = {"version": __version__, "systems": systems, "scores": rows, "means": intervals}
         write_json(folder / RESULT, result)
-    terminal().print(score_table({**rows, **_rows_of(means)}))
+    terminal().print(score_table({**rows, **dict(_rows(means))}))
 
 
 # Options
 
 
 def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the options of this command, the values of each one by one, and those of ``fit``."""
+    """Return the options of this command, with each value by itself, and those of ``fit``."""
     known = {*signature(ensemble).parameters, *(field.name for field in fields(DecodingOptions))}
     options = {"-h", "--help", *(f"--{name}" for name in known - {"fit", "decoding"})}
     own: list[str] = []
@@ -181,10 +147,6 @@ def _several(option: str, values: Any) -> list[Any]:
     return several
 
 
-def _config(embedding: str | None) -> list[str]:
-    return [] if embedding is None else ["--config", embedding]
-
-
 def _recipes(paths: Sequence[str]) -> dict[str, str]:
     """Return the paths of recipes by their names, which name the folders of attacks."""
     recipes = {Path(path).stem: path for path in paths}
@@ -193,158 +155,66 @@ def _recipes(paths: Sequence[str]) -> dict[str, str]:
         raise InputError("two recipes have the same name", key="--attack", remedy=remedy)
     for path in paths:
         if "gradients" in RecipeFacts.read(Path(path)).needs:
-            remedy = "choose a black-box recipe"
-            found = "needs gradients, which an ensemble does not have"
+            found, remedy = "needs gradients, which an ensemble lacks", "choose a black-box recipe"
             raise InputError(found, path=path, key="--attack", remedy=remedy)
     return recipes
 
 
 def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str]]:
     """Return the members of each system that is scored: of each model, each subset, and all."""
-    systems = {name: [name] for name in names} | {text: text.split(",") for text in subsets}
-    for name in (name for text in subsets for name in text.split(",")):
-        if name not in names:
-            raise InputError(
-                f"got {name!r}", key="--subsets", expected=f"some of {', '.join(names)}"
-            )
-    return systems | {ALL: list(names)}
+    chosen = {subset: subset.split(",") for subset in subsets}
+    if unknown := [name for parts in chosen.values() for name in parts if name not in names]:
+        expected = f"some of {', '.join(names)}"
+        raise InputError(f"got {unknown[0]!r}", key="--subsets", expected=expected)
+    return {name: [name] for name in names} | chosen | {NAME: list(names)}
 
 
-# Members
+def _data(module: DataModule) -> list[str]:
+    """Return the options of ``evaluate`` and ``attack`` for the test data of a data module."""
+    module.examples("test")  # so that a mistake in them is found before training
+    test, options = module.path("test"), ["--max_length", str(module.max_length)]
+    if test is None:
+        return [*options, "--data", SAMPLE, "--seed", str(module.seed)]
+    return [*options, "--data", str(test)]
 
 
-def _members(seeds: Sequence[int], embeddings: Sequence[str], fit: Sequence[str]) -> list[Member]:
-    """Return the models to train: one for each configuration and seed."""
-    set_here = {"trainer.default_root_dir": "--out", "ckpt_path": "--out"}
-    set_here |= {"model.seed": "--seeds", "data.seed": "--seeds"} if seeds else {}
-    for option, _, _ in each_option(fit):
-        if by := set_here.get(plain_key(option)):
-            raise InputError(f"is set by {by}", key=option, remedy="leave it out")
-    members = []
-    for embedding in embeddings or (None,):
-        options = [*fit, *_config(embedding)]
-        settings, group = _settings(options), "" if embedding is None else Path(embedding).stem
-        # Another seed would draw another sample, on which members could not answer together.
-        seeded = (
-            ("model",) if settings["data"]["init_args"]["folder"] == SAMPLE else ("model", "data")
-        )
-        for seed in seeds or (None,):
-            own, with_seed = deepcopy(settings), list(options)
-            for part in () if seed is None else seeded:
-                own[part]["init_args"]["seed"] = seed
-                with_seed += [f"--{part}.seed", str(seed)]
-            name = "_".join(filter(None, [group, "" if seed is None else f"seed_{seed}"]))
-            members.append(Member(name, group, with_seed, own))
-    names = [member.name for member in members]
-    if len(names) < 2 or len({*names}) < len(names):
-        found = f"got the models {', '.join(filter(None, names)) or 'of one configuration'}"
-        expected = "at least two, with different names"
-        raise InputError(found, key="--seeds, --embeddings", expected=expected)
-    classes = {member.settings["model"]["class_path"] for member in members}
-    if len(classes) > 1:
-        found, expected = f"models of {' and '.join(sorted(classes))}", "models of one class"
-        raise InputError(found, key="--embeddings", expected=expected)
-    return members
-
-
-def _settings(options: Sequence[str]) -> dict[str, Any]:
-    """Return all settings of a run, as ``fit --print_config`` prints them."""
-    with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
-        run("fit", [*options, _PRINT])
-    settings: dict[str, Any] = yaml.safe_load(printed.getvalue())
-    for part in ("model", "data"):
-        if not settings.get(part):
-            raise InputError(f"no {part} is set", key="--config", remedy="name an experiment")
-    for name in ("default_root_dir", *_PLACE):
-        del settings["trainer"][name]
-    return settings
-
-
-def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the SHA-256 of the files that a member is trained from."""
-    module: DataModule = made(DataModule, settings["data"])
-    paths = [*map(Path, module.augmentation.files or ())]
-    for split in ("train", "dev"):
-        with suppress(InputError):  # some corpora have no development set
-            paths += filter(None, [module.path(split)])
-    named = {"model": settings["model"], "callbacks": settings["trainer"]["callbacks"]}
-    return {str(path): digest(str(path)) for path in paths} | recipe_digests({"init_args": named})
-
-
-def _train(folder: Path, member: Member) -> None:
-    """Train a member, or what is left of it; a finished one is left alone.
-
-    Raises:
-        InputError: the folder holds a run with other settings or data.
-    """
-    wanted = {"settings": member.settings, "sha256": _digests(member.settings)}
-    record, remedy = folder / RECORD, "choose another --out or delete the folder"
-    if (folder / LAST).exists():
-        if not record.exists():
-            found = f"holds a run but no {RECORD}, which describes it"
-            raise InputError(found, path=folder, remedy=remedy)
-        stored = read_json(record, dict, remedy)
-        finished = stored.pop("finished", False)
-        if difference := next(differences(stored, wanted), None):
-            raise InputError(f"holds another model ({difference})", path=folder, remedy=remedy)
-        if finished:
-            return
-    write_json(record, {**wanted, "finished": False})
-    where = ["--trainer.default_root_dir", str(folder), "--ckpt_path", "last"]
-    _fit([*member.options, *where])
-    write_json(record, {**wanted, "finished": True})
-
-
-def _fit(options: Sequence[str]) -> None:
-    """Run ``fit`` in a process of its own, since its Trainer may start others; pass signals on."""
-    with subprocess.Popen([sys.executable, "-m", "robustparse", "fit", *options]) as process:
-
-        def pass_on(number: int, _: FrameType | None) -> None:
-            process.send_signal(number)
-
-        earlier = {number: signal.signal(number, pass_on) for number in SIGNALS}
-        try:
-            status = process.wait()
-        finally:
-            for number, handler in earlier.items():
-                signal.signal(number, handler)
-    if status < 0:
-        signals = f"training was ended by {signal.Signals(-status).name}"
-        raise ProcessDiedError(f"{signals}; the same command resumes")
-    if status > 0:
-        sys.exit(status)  # its message has been printed
+def _decoding(decoding: DecodingOptions) -> Iterator[str]:
+    for field in fields(decoding):
+        if (value := getattr(decoding, field.name)) != field.default:
+            yield from (f"--{field.name}", str(value))
 
 
 # Scores
 
 
-def _quietly(name: str, options: Sequence[str]) -> None:
+def _run(name: str, options: Sequence[str]) -> None:
     """Run a command without its table, since one table shows all systems."""
     with redirect_stdout(StringIO()):
         run(name, [*options])
 
 
-def _means(
-    members: Sequence[Member], rows: Mapping[str, Row]
-) -> Iterator[tuple[str, dict[str, dict[str, float]]]]:
-    """Yield the means of the models that differ in the seed only, with their intervals."""
+def _means(members: Sequence[Member], rows: Mapping[str, Row]) -> dict[str, dict[str, Interval]]:
+    """Return the means over the members that differ in the seed only, with their intervals."""
+    means = {}
     for group in dict.fromkeys(member.group for member in members):
-        of_group = [rows[member.name] for member in members if member.group == group]
-        if len(of_group) > 1:
-            values = {name: [row[name] for row in of_group] for name in of_group[0]}
-            known = {name: each for name, each in values.items() if None not in each}
-            means = {name: asdict(mean_of_seeds(each)) for name, each in known.items()}
-            yield " ".join(filter(None, [group, f"mean of {len(of_group)} seeds"])), means
+        several = [rows[member.folder.name] for member in members if member.group == group]
+        if len(several) > 1:
+            title = " ".join(filter(None, [group, f"mean of {len(several)} seeds"]))
+            columns = {score: [row[score] for row in several] for score in several[0]}
+            means[title] = {
+                score: mean_of_seeds([value for value in values if value is not None])
+                for score, values in columns.items()
+                if None not in values
+            }
+    return means
 
 
-def _rows_of(means: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, Row]:
-    """Return three rows of the table for each mean."""
-    titles = {"estimate": "", "lower": ", 95 % from", "upper": ", 95 % to"}
-    return {
-        name + title: {score: interval[key] for score, interval in scores.items()}
-        for name, scores in means.items()
-        for key, title in titles.items()
-    }
+def _rows(means: Mapping[str, Mapping[str, Interval]]) -> Iterator[tuple[str, Row]]:
+    """Yield three rows of the table for each mean."""
+    for name, scores in means.items():
+        yield name, {score: each.estimate for score, each in scores.items()}
+        yield f"{name}, 95 % from", {score: each.lower for score, each in scores.items()}
+        yield f"{name}, 95 % to", {score: each.upper for score, each in scores.items()}
 
 
 def _say(text: str) -> None:

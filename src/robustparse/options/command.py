@@ -73,7 +73,11 @@ def command_parser(
     parser = ArgumentParser(
         prog=f"robustparse {name}", description=summary, exit_on_error=False, allow_abbrev=False
     )
-    parser.add_argument("--config", action="config", help="a YAML file with any of the options")
+    if "fit" in positional:  # whose options the command does not parse itself
+        parser.add_argument("--config", help="a configuration, as for fit; repeat it for several")
+    else:
+        text = "a YAML file with any of the options"
+        parser.add_argument("--config", action="config", help=text)
     parser.add_argument(trust.OPTION, metavar="NAME", help=trust.HELP)
     parameters = signature(function).parameters
     for each, text in positional.items():
