@@ -14,7 +14,7 @@ import yaml
 from command_runs import RECIPE, mistake, table
 from tiny_runs import differences, write_config
 
-from robustparse.cli import ensemble_members
+from robustparse.cli import ensemble_members, fit_process
 from robustparse.cli.main import main, run
 from robustparse.data.conllu import read_treebank
 from robustparse.data.sample.treebank import sample_treebank
@@ -238,9 +238,6 @@ def test_one_process_is_started(folder, tmp_path, capsys, monkeypatch) -> None:
     assert "2 processes" in mistake(capsys, *ensemble(folder, tmp_path, *SEEDS))
 
 
-FIT = ensemble_members.fit
-
-
 @pytest.mark.parametrize(
     ("script", "error", "status"),
     [
@@ -259,10 +256,10 @@ def test_fit_runs_in_a_process_that_gets_the_signals(
     monkeypatch.setattr(sys, "executable", str(program))
     handler = signal.getsignal(signal.SIGTERM)
     if error is None:
-        FIT(["--config", "x"])
+        fit_process.fit(["--config", "x"])
     else:
         with pytest.raises(error) as end:
-            FIT(["--config", "x"])
+            fit_process.fit(["--config", "x"])
         assert status is None or end.value.code == status
     assert (tmp_path / "arguments").read_text() == "-m robustparse fit --config x\n"
     assert signal.getsignal(signal.SIGTERM) is handler

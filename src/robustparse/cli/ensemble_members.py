@@ -4,31 +4,27 @@ A file next to the checkpoints of a member records its settings and the digests 
 that a finished member is not trained again, and no other model takes its place.
 """
 
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import yaml
 
 from robustparse.api.inputs import digest
+from robustparse.cli.fit_process import fit
 from robustparse.cli.main import run
 from robustparse.data.datamodule import SAMPLE, DataModule
-from robustparse.errors import InputError, ProcessDiedError
+from robustparse.errors import InputError
 from robustparse.evaluation.claim import differences
 from robustparse.files import read_json, write_json
 from robustparse.options.arguments import each_option, plain_key
 from robustparse.options.recipe import made
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tracking.last_checkpoint import FILE as LAST
-from robustparse.tracking.stop_request import SIGNALS
 
 RECORD = "member.json"
 # Settings of the Trainer that weights do not depend on.
@@ -152,28 +148,3 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
             paths += filter(None, [module.path(split)])
     named = {"model": settings["model"], "callbacks": settings["trainer"]["callbacks"]}
     return {str(path): digest(str(path)) for path in paths} | recipe_digests({"init_args": named})
-
-
-def fit(options: Sequence[str]) -> None:
-    """Run ``fit`` in a process of its own, since its Trainer may start others; pass signals on.
-
-    Raises:
-        SystemExit: it failed, and has printed why.
-        ProcessDiedError: it was killed.
-    """
-    with subprocess.Popen([sys.executable, "-m", "robustparse", "fit", *options]) as process:
-
-        def pass_on(number: int, _: FrameType | None) -> None:
-            process.send_signal(number)
-
-        earlier = {number: signal.signal(number, pass_on) for number in SIGNALS}
-        try:
-            status = process.wait()
-        finally:
-            for number, handler in earlier.items():
-                signal.signal(number, handler)
-    if status < 0:
-        died = f"training was ended by {signal.Signals(-status).name}"
-        raise ProcessDiedError(f"{died}; the same command resumes")
-    if status > 0:
-        sys.exit(status)
