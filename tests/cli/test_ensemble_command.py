@@ -39,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pointer = "model: {class_path: robustparse.models.StackPointerParser}\n"
     (made / "pointer.yaml").write_text(pointer)
     (made / "attack.yaml").write_text(RECIPE)
+    (made / "broken.yaml").write_text(f"{RECIPE}nonsense: 1\n")
     (made / "white.yaml").write_text(WHITE_BOX)
     return made
 
@@ -214,6 +215,7 @@ MISTAKES = [
     (("--seeds", 1, 2, "--subsets", "seed_1,seed_3"), "--subsets"),
     (("--seeds", 1, 2, "--attack", "white.yaml"), "--attack"),
     (("--seeds", 1, 2, "--attack", "none.yaml"), "--attack"),
+    (("--seeds", 1, 2, "--attack", "broken.yaml"), "nonsense"),
     (("--seeds", 1, 2, "--trainer.default_root_dir", "x"), "--trainer.default_root_dir"),
     (("--seeds", 1, 2, "--ckpt_path", "last"), "--ckpt_path"),
     (("--seeds", 1, 2, "--model.init_args.seed", 3), "--model.init_args.seed"),

@@ -22,5 +22,7 @@ def test_the_interval_is_that_of_scipy(count: int) -> None:
 def test_equal_scores_have_no_width_and_one_score_has_no_interval() -> None:
     found = mean_of_seeds([82.5, 82.5, 82.5])
     assert found.lower == found.estimate == found.upper == 82.5
+    assert mean_of_seeds([1.0, 99.0]).lower == 0.0
+    assert mean_of_seeds([1.0, 99.0]).upper == 100.0
     with pytest.raises(ValueError, match="2"):
         mean_of_seeds([82.5])

@@ -10,6 +10,7 @@ from contextlib import redirect_stdout
 from dataclasses import asdict, fields
 from inspect import signature
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from robustparse.evaluation.significance import Interval
 from robustparse.files import locked, make_folder, read_json, write_json
 from robustparse.options.arguments import checked, each_option
 from robustparse.options.command import run_command
-from robustparse.options.recipe import made
+from robustparse.options.recipe import Recipe, made
 from robustparse.options.recipe_facts import RecipeFacts
 from robustparse.tasks.registry import named
 
@@ -83,8 +84,8 @@ def ensemble(
     members = make_members(folder / "members", fit, of_seeds, of_embeddings)
     systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
     module: DataModule = made(DataModule, members[0].settings["data"])
-    trusted = [tokens for name, _, tokens in each_option(fit) if name == trust.OPTION]
-    common = [*_data(module), *_decoding(decoding), *(token for each in trusted for token in each)]
+    trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
+    common = [*_data(module), *_decoding(decoding), *chain.from_iterable(trusted)]
     attacks = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
     rows: dict[str, dict[str, float | None]] = {}
     with locked(folder, NAME, "--out"):
@@ -154,6 +155,7 @@ def _recipes(paths: Sequence[str]) -> dict[str, str]:
         remedy = "give their files different names"
         raise InputError("two recipes have the same name", key="--attack", remedy=remedy)
     for path in paths:
+        Recipe.read(path)  # so that a mistake in it is found before training
         if "gradients" in RecipeFacts.read(Path(path)).needs:
             found, remedy = "needs gradients, which an ensemble lacks", "choose a black-box recipe"
             raise InputError(found, path=path, key="--attack", remedy=remedy)

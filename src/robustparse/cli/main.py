@@ -54,7 +54,10 @@ POSITIONAL = {
     },
     "copy": {"name": "as `robustparse list` prints it"},
     "completion": {"shell": "bash, zsh or tcsh"},
-    "ensemble": {"fit": "options of fit, such as --config experiment/ewt_biaffine"},
+    "ensemble": {
+        "fit": "all options that are not listed here are those of fit and apply to every model, "
+        "such as --data.folder FOLDER"
+    },
     "merge": {
         "out": "the folder or file to write",
         "shards": "the folders or files that a command wrote with --shard, in any order",

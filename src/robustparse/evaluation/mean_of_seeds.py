@@ -14,7 +14,8 @@ def mean_of_seeds(values: Sequence[float]) -> Interval:
     """Return the mean of scores, and its 95 % interval by Student's t distribution.
 
     The interval describes how scores vary between seeds: with three seeds it is 2.5 standard
-    deviations wide on each side. It says nothing about the choice of the test sentences.
+    deviations wide on each side, but it ends at 0 and at 100 %. It says nothing about the choice of
+    the test sentences.
 
     Args:
         values: a score of each run, in percent.
@@ -26,7 +27,7 @@ def mean_of_seeds(values: Sequence[float]) -> Interval:
         raise ValueError(f"the number of values must be >= 2, got {len(values)}")
     estimate, error = mean(values), stdev(values) / len(values) ** 0.5
     width = _quantile(len(values) - 1) * error
-    return Interval(estimate, estimate - width, estimate + width)
+    return Interval(estimate, max(0.0, estimate - width), min(100.0, estimate + width))
 
 
 def _quantile(freedom: int) -> float:
