@@ -5,10 +5,11 @@
 
 A page holds marks such as ``<!-- table: ewt_attacks -->``; what stands between a mark and ``<!--
 end -->`` is generated. ``bench/results/tables.yaml`` says which rows and columns a table or
-picture shows, ``bench/results/papers.yaml`` holds the published values next to them. A results
-file has one JSON object a line: what was trained (``system``, ``configs``, ``training_seed``),
-how it was attacked, the command, the processor, and the figures, with counts a sentence for
-intervals; or ``printed``, the cells of a table whose run was not kept.
+picture shows. ``bench/results/papers.yaml`` holds the published values next to them, and the cells
+of the papers' own tables, which ``<!-- cells: zheng2020 -->`` shows (``bench/papers.py``). A
+results file has one JSON object a line: what was trained (``system``, ``configs``,
+``training_seed``), how it was attacked, the command, the processor, and the figures, with counts a
+sentence for intervals; or ``printed``, the cells of a table whose run was not kept.
 """
 
 import argparse
@@ -16,7 +17,8 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -28,6 +30,7 @@ import numpy as np
 import yaml
 from matplotlib.figure import Figure
 
+import papers
 import studies
 from robustparse.evaluation import significance
 from robustparse.evaluation.significance import AttackedCounts, Interval, Scores
@@ -35,7 +38,7 @@ from robustparse.evaluation.significance import AttackedCounts, Interval, Scores
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 DOCS = ROOT / "docs"
-MARK = re.compile(r"(<!-- (table|picture|figures): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARK = re.compile(r"(<!-- (table|picture|figures|cells): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NOTHING = "-"
 
 Row = Mapping[str, Any]
@@ -63,13 +66,13 @@ class Context:
         bases: by name, which row another one is compared with: for a field of the row, a pattern
             and what replaces it.
         titles: of systems and attacks.
-        published: the papers' values, by "SYSTEM ATTACK BUDGET".
+        study: its name.
     """
 
     rows: Mapping[tuple[Any, ...], Row]
     bases: Mapping[str, Mapping[str, Sequence[str]]]
     titles: Mapping[str, str]
-    published: Mapping[str, Mapping[str, Any]]
+    study: str
 
     def base(self, row: Row, name: str) -> Row | None:
         """Return the row that another one is compared with, None if it is the same or missing."""
@@ -84,13 +87,13 @@ class Context:
         """Return the rows of a row's system."""
         return [each for each in self.rows.values() if each["system"] == row["system"]]
 
-    def paper(self, row: Row, name: str) -> Value:
-        """Return a published value of the same system under the same attack."""
-        return self.published.get(named(row), {}).get(name)
+    def paper(self, row: Row, expression: str) -> Value:
+        """Return the published value of the cell that an expression of a row fills."""
+        return papers.published(self.study, named(row), expression)
 
 
 def named(row: Row) -> str:
-    """Return a row's name among the published values, such as ``word zheng2020_blackbox 15``."""
+    """Return a row's name in ``papers.yaml``, such as ``word zheng2020_blackbox 15``."""
     budget = row.get("budget")
     parts = (row["system"], row.get("attack"), budget and f"{100 * budget:.0f}")
     parts += (row.get("corpus"), row.get("space"))
@@ -154,6 +157,14 @@ COMPARISONS: dict[str, Callable[[AttackedCounts, AttackedCounts], Interval]] = {
     "won_back": won_back,
     "harm_left": harm_left,
 }
+
+
+def heads_left(row: Row) -> Value:
+    """Estimate the UAS under attack; old rows have it without an interval."""
+    right = heads(row)
+    if right is None:
+        return float(row["attacked"]["uas"])
+    return right.estimate(lambda scores: scores[0], right.attacked)
 
 
 def within(row: Row, most: float) -> AttackedCounts:
@@ -220,6 +231,20 @@ def _vetoed(row: Row) -> Value:
     return judged and f"{judged['percent']:.0f}"
 
 
+def _candidates_of(row: Row, generator: str, stage: str) -> Value:
+    means = row["candidates"]["means"].get(generator)
+    return means and f"{means[stage]:.2f}"
+
+
+def _test(row: Row) -> str:
+    return f"{mean(row['test']):.1f} ± {stdev(row['test']):.1f}"
+
+
+def _similarity(row: Row) -> Value:
+    similarity = row["sentence_similarity"]
+    return similarity and f"{similarity['mean']:.2f}"
+
+
 def _defenses(row: Row) -> str | None:
     named = [f"`{name}`" for name in row["configs"] if name.startswith("defense/")]
     return ", ".join(named) or None
@@ -241,25 +266,34 @@ COLUMNS: dict[str, Callable[..., Value]] = {
     "static": _number("static"),
     "upper": _number("upper"),
     "certified": left,
+    "left": left,
+    "heads_left": heads_left,
     "budget": lambda row: None if row["budget"] is None else f"{100 * row['budget']:.0f}",
     "success": success,
     "success_rate": _number("success_rate"),
+    "targeted": _number("targeted", "success_rate"),
     "strict": _number("strict_success_rate", "uas"),
     "lost": lambda row: counts(row).lost(),
     "uas_lost": _uas_lost,
     "lost_within": lambda row, most: within(row, float(most)).lost(),
     "edits": _number("edits_per_sentence"),
+    "words_changed": lambda row: f"{row['edits_per_sentence']:.2f}",
     "changed": _number("changed_of_successes"),
     "queries": _number("queries_per_sentence", "charged"),
-    "similarity": lambda row: f"{row['sentence_similarity']['mean']:.2f}",
+    "similarity": _similarity,
     "unseen": _unseen,
+    "unseen_words": lambda row, kind, when: row["unseen"][kind][when],
     "perplexity": _perplexity,
+    "median_perplexity": lambda row, when: f"{row['perplexity'][when]['median']:.1f}",
     "candidates": _left,
+    "candidates_of": _candidates_of,
     "vetoed": _vetoed,
     "copulas": _copulas,
     "defenses": _defenses,
     "steps": lambda row: row["steps"],
     "score": score,
+    "black_box": lambda row: score(row, "macro", "black box"),
+    "test": _test,
     "tests": lambda row: ", ".join(f"{value:.1f}" for value in row["test"]),
     "field": lambda row, name: row.get(name),
 }
@@ -280,7 +314,7 @@ def _value(expression: str, row: Row, context: Context) -> Value:
     """Return what an expression of ``tables.yaml`` says of a row.
 
     It is the name of one of `COLUMNS` and its arguments; one of `COMPARISONS` and the base that the
-    row is compared with; ``title`` or ``attack``; ``paper`` and the name of a published value;
+    row is compared with; ``title`` or ``attack``; ``paper`` and an expression of ``papers.yaml``;
     ``printed`` and the head of a column of the printed table; ``under``, an attack, and an
     expression for the row of the same system under that attack; or ``worst``, the score where each
     sentence counts as under the attack, of all on the system, that costs it most.
@@ -330,15 +364,33 @@ def rows_of(spec: Mapping[str, Any]) -> tuple[list[Row], Context]:
     """Return the rows that a table or picture shows, and what its columns may look at."""
     study = spec["study"]
     rows = measured(study)
-    published = yaml.safe_load((RESULTS / "papers.yaml").read_text("utf-8"))
     context = Context(
         rows={key(row): row for row in rows},
         bases=spec.get("bases", {}),
         titles=titles_of(study) | spec.get("titles", {}),
-        published=published.get(study, {}),
+        study=study,
     )
     wanted = spec.get("rows", {})
     return [row for row in rows if all(_fits(row, *pair) for pair in wanted.items())], context
+
+
+@cache
+def _by_name(study: str) -> dict[str, Row]:
+    return {named(row): row for row in measured(study)}
+
+
+def measure(study: str, name: str, expression: str) -> tuple[str, Row] | None:
+    """Return the text of a value of a row and the row, None if there is no such row or value."""
+    row = _by_name(study).get(name)
+    if row is None:
+        return None
+    cell = value(expression, row, Context({}, {}, {}, study))
+    if isinstance(cell, str):  # without what follows the interval in brackets
+        match = PRINTED.match(cell)
+        cell = match[0] if match else cell
+    elif isinstance(cell, float) and 0 < abs(cell) < 1:
+        cell = f"{cell:.2f}"
+    return None if cell is None else (shown(cell), row)
 
 
 def _fits(row: Row, field: str, wanted: Any) -> bool:
@@ -445,30 +497,42 @@ def picture(spec: Mapping[str, Any]) -> str:
     return re.sub(r"[ \t]+$", "", drawn.getvalue(), flags=re.MULTILINE)
 
 
+@cache
 def specs() -> dict[str, dict[str, Any]]:
     """Return what tables, pictures and lists of figures show, by kind and name."""
     every: dict[str, Any] = yaml.safe_load((RESULTS / "tables.yaml").read_text("utf-8"))
     for name, one in every["pictures"].items():
         every["pictures"][name] = every["tables"].get(one.get("of"), {}) | one
-    return {"table": every["tables"], "picture": every["pictures"], "figures": every["figures"]}
+    cells = dict.fromkeys(["count", "overview", *papers.read()["papers"]])
+    kinds = {"table": "tables", "picture": "pictures", "figures": "figures"}
+    return {kind: every[name] for kind, name in kinds.items()} | {"cells": cells}
 
 
-def files() -> Iterator[tuple[Path, str]]:
-    """Yield each page and picture as it should be."""
+def page(path: Path) -> list[tuple[Path, str]]:
+    """Return a page and its pictures as they should be."""
     every = specs()
-    for page in sorted(DOCS.rglob("*.md")):
-        pictures = []
+    pictures = []
 
-        def generated(mark: re.Match[str]) -> str:
-            begin, kind, name, end = mark.groups()
-            spec = every[kind][name]
-            if kind != "picture":
-                return f"{begin}{table(spec) if kind == 'table' else figures(spec)}{end}"
-            pictures.append((page.parent / f"{name}.svg", picture(spec)))  # noqa: B023
-            return f"{begin}![{spec['axis']}]({name}.svg)\n{end}"
+    def generated(mark: re.Match[str]) -> str:
+        begin, kind, name, end = mark.groups()
+        spec = every[kind][name]
+        if kind == "cells":
+            return f"{begin}{papers.section(name, measure)}{end}"
+        if kind != "picture":
+            return f"{begin}{table(spec) if kind == 'table' else figures(spec)}{end}"
+        pictures.append((path.parent / f"{name}.svg", picture(spec)))
+        return f"{begin}![{spec['axis']}]({name}.svg)\n{end}"
 
-        yield page, MARK.sub(generated, page.read_text("utf-8"))
-        yield from pictures
+    return [(path, MARK.sub(generated, path.read_text("utf-8"))), *pictures]
+
+
+Apply = Callable[[Callable[[Path], list[tuple[Path, str]]], list[Path]], Iterable[Any]]
+
+
+def files(apply: Apply = map) -> Iterator[tuple[Path, str]]:
+    """Yield each page and picture as it should be; ``apply`` may use several processes."""
+    for made in apply(page, sorted(DOCS.rglob("*.md"))):
+        yield from made
 
 
 def same(path: Path, content: str) -> bool:
@@ -484,7 +548,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare only; 1 if a file differs")
     options = parser.parse_args()
-    different = [(path, content) for path, content in files() if not same(path, content)]
+    with ProcessPoolExecutor() as pool:
+        every = files(pool.map)
+        different = [(path, content) for path, content in every if not same(path, content)]
     for path, content in different:
         print(f"{path.relative_to(ROOT)} {'differs' if options.check else 'written'}")
         if not options.check:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import papers
 import results
 from results import Context, counts, harm_left, heads, joined, key, success, value, within, won_back
 from robustparse.evaluation import significance
@@ -42,7 +43,7 @@ def test_the_bounds_of_an_interval_are_on_the_page() -> None:
 
 def test_every_table_picture_and_results_file_is_on_a_page() -> None:
     pages = "".join(page.read_text() for page in results.DOCS.rglob("*.md"))
-    for kind in ("table", "picture", "figures"):
+    for kind in ("table", "picture", "figures", "cells"):
         assert sorted(re.findall(rf"<!-- {kind}: (\w+) -->", pages)) == sorted(EVERY[kind])
     pictures = {path.stem for path in PAGES.glob("*.svg")}
     assert pictures == set(EVERY["picture"])
@@ -100,11 +101,12 @@ def test_what_is_won_back_and_what_is_left() -> None:
         won_back(clean, defended)
 
 
-def test_a_row_is_compared_with_its_base() -> None:
+def test_a_row_is_compared_with_its_base(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(9, 5), row(9, 6, "one_control"), row(8, 8, "one_defended")]
     bases = {"clean": {"system": ["_.*", ""]}, "control": {"system": ["_defended", "_control"]}}
-    published = {"one_defended a 15": {"success": 42}}
-    context = Context({key(one): one for one in rows}, bases, {"one": "first"}, published)
+    published = {("study", "one_defended a 15", "success"): 42}
+    monkeypatch.setattr(papers, "published", lambda *cell: published.get(cell))
+    context = Context({key(one): one for one in rows}, bases, {"one": "first"}, "study")
     assert value("lost_beyond clean", rows[2], context) == exact(-40)
     assert value("gained control", rows[2], context) == exact(20)
     assert value("gained control", rows[1], context) is None
@@ -117,7 +119,7 @@ def test_a_row_is_compared_with_its_base() -> None:
 def test_a_column_may_show_the_row_under_another_attack() -> None:
     rows = [row(9, 5), {**row(9, 6), "attack": "b"}, {**row(9, 7, "one_control"), "attack": "b"}]
     bases = {"control": {"system": ["$", "_control"]}}
-    context = Context({key(one): one for one in rows}, bases, {}, {})
+    context = Context({key(one): one for one in rows}, bases, {}, "study")
     assert value("under b lost", rows[0], context) == exact(30)
     assert value("under b gained control", rows[0], context) == exact(-10)
     assert value("under c lost", rows[0], context) is None
@@ -126,7 +128,7 @@ def test_a_column_may_show_the_row_under_another_attack() -> None:
 def test_the_worst_attack_is_chosen_for_each_sentence() -> None:
     rows = [row(9, 5), {**row(9, 6), "attack": "b"}, row(9, 1, "other")]
     rows[1]["counts"]["attacked"] = [8, 2, 5]
-    context = Context({key(one): one for one in rows}, {}, {}, {})
+    context = Context({key(one): one for one in rows}, {}, {}, "study")
     assert value("worst", rows[0], context).estimate == pytest.approx(40)
     assert value("worst", rows[2], context) == exact(10)
 

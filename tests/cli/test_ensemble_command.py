@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 import yaml
 from command_runs import RECIPE, mistake, table
@@ -57,6 +58,7 @@ def ensemble(folder: Path, out: Path, *more: object) -> list[str]:
     ]
 
 
+KEPT = ("best.ckpt", "last.ckpt", "config.yaml", "member.json")
 SEEDS = ("--seeds", 1, 2, "--device", "cpu")
 
 
@@ -179,6 +181,25 @@ def test_the_sample_stays_the_same_for_all_seeds(folder, tmp_path) -> None:
     scored = read_treebank(tmp_path / "evaluated/ensemble/predictions.conllu")
     sample = sample_treebank(5).split("test")
     assert [each.sentence.words for each in scored] == [each.sentence.words for each in sample]
+
+
+def test_data_and_output_may_be_in_a_bucket(finished, folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder / "treebank"), "/corpora/treebank", recursive=True)
+    places = ("--data.folder", "memory://corpora/treebank", "--out", "memory://made/ensemble")
+    try:
+        main(["ensemble", "--config", str(folder / "run.yaml"), *map(str, SEEDS), *places])
+        files = memory.find("/made/ensemble")
+        result = json.loads(memory.cat_file("/made/ensemble/ensemble.json"))
+    finally:
+        memory.store.clear()
+        memory.pseudo_dirs[:] = [""]
+    inside = {name.removeprefix("/made/ensemble/") for name in files}
+    assert inside > {f"members/seed_{seed}/{name}" for seed in (1, 2) for name in KEPT}
+    expected = read(finished[0] / "ensemble.json")["scores"]
+    for name, scores in result["scores"].items():
+        assert scores.items() <= expected[name].items()
 
 
 def test_other_settings_and_files_are_refused(finished, folder, tmp_path, capsys) -> None:

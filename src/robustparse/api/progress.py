@@ -86,8 +86,11 @@ _NOTICES = (
     r"The number of training batches \(\d+\) is smaller than the logging interval",
     # Batches come from arrays in memory, which is faster than worker processes.
     r"The '\w+_dataloader' does not have many workers",
-    # Lightning calls a deprecated function of torch.
+    # Lightning calls deprecated functions of torch.
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
+    r"torch.distributed.nn.functional.all_gather is deprecated",
+    # These scores are sums over all processes already.
+    r"It is recommended to use `self.log\('(certified|clean|robust|test|val)/",
 )
 
 

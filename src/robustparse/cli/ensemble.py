@@ -30,6 +30,7 @@ from robustparse.options.arguments import checked, each_option
 from robustparse.options.command import run_command
 from robustparse.options.recipe import Recipe, made
 from robustparse.options.recipe_facts import RecipeFacts
+from robustparse.options.remote_files import local_files
 from robustparse.tasks.registry import named
 
 NAME = "ensemble"  # of the command, and of the system of all members
@@ -40,14 +41,15 @@ Row = Mapping[str, float | None]
 
 def command(arguments: Sequence[str]) -> None:
     """Run the command; options that are not its own are those of ``fit``."""
-    own, of_fit = _divided(arguments)
-    if any(token.startswith("--print_config") for token in of_fit):
-        embeddings = [value for name, value, _ in each_option(own) if name == "--embeddings"]
-        added = [f"--config={name}" for name in embeddings[:1]]
-        run("fit", [*of_fit, *added])
-    options = checked(own, several=SEVERAL[NAME])
-    options += ["--", *of_fit]
-    run_command(ensemble, options, NAME, POSITIONAL[NAME])
+    with local_files(NAME, arguments) as local:
+        own, of_fit = _divided(local)
+        if any(token.startswith("--print_config") for token in of_fit):
+            embeddings = [value for name, value, _ in each_option(own) if name == "--embeddings"]
+            added = [f"--config={name}" for name in embeddings[:1]]
+            run("fit", [*of_fit, *added])
+        options = checked(own, several=SEVERAL[NAME])
+        options += ["--", *of_fit]
+        run_command(ensemble, options, NAME, POSITIONAL[NAME])
 
 
 def ensemble(

@@ -154,23 +154,23 @@ def run(command: str, arguments: list[str]) -> None:
     elif command in OWN_PARSERS:
         importlib.import_module(f"robustparse.cli.{command}").command(arguments)
     elif command in OWN:
-        checked = _checked(arguments, several=SEVERAL.get(command, ()))
-        typed = command == "attack" and any(each.startswith(TYPED) for each in arguments)
-        name = "attack_text" if typed else command
-        function = getattr(importlib.import_module(f"robustparse.cli.{name}"), name)
-        from robustparse.options.command import run_command
+        from robustparse.options.remote_files import local_files
 
-        run_command(function, checked, command, POSITIONAL.get(command))
+        with local_files(command, arguments) as local:
+            _run_own(command, local)
     elif command in LIGHTNING and {"-h", "--help"}.intersection(arguments):
         from robustparse.cli.training_help import training_help
 
         print(training_help(command, LIGHTNING[command]))
         sys.exit(0)
     elif command in LIGHTNING:
-        checked = _checked([command, *map(_full, arguments)], MAPPINGS)
-        from robustparse.cli.fit import run as run_fit
+        from robustparse.options.remote_files import local_files
 
-        run_fit(checked)
+        with local_files(command, [*map(_full, arguments)]) as local:
+            checked = _checked([command, *local], MAPPINGS)
+            from robustparse.cli.fit import run as run_fit
+
+            run_fit(checked)
     else:
         commands = [*OWN, *LIGHTNING]
         near = get_close_matches(command, commands, n=1)
@@ -179,6 +179,17 @@ def run(command: str, arguments: list[str]) -> None:
             expected=f"one of {', '.join(commands)}",
             remedy=f"did you mean {near[0]}?" if near else None,
         )
+
+
+def _run_own(command: str, arguments: list[str]) -> None:
+    """Run a command whose options are the parameters of its function."""
+    checked = _checked(arguments, several=SEVERAL.get(command, ()))
+    typed = command == "attack" and any(each.startswith(TYPED) for each in arguments)
+    name = "attack_text" if typed else command
+    function = getattr(importlib.import_module(f"robustparse.cli.{name}"), name)
+    from robustparse.options.command import run_command
+
+    run_command(function, checked, command, POSITIONAL.get(command))
 
 
 def _checked(
