@@ -8,7 +8,8 @@ import pytest
 import torch
 from test_documented_commands import PAGES, ROOT, commands, launched
 
-from robustparse.cli.main import main
+from robustparse.cli import ensemble_members
+from robustparse.cli.main import main, run
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.sample.treebank import treebank_lexicon
@@ -129,7 +130,7 @@ def quick(command: str) -> list[str]:
         command = command.replace(recipe, "--attack words.yaml")
     arguments = launched(command)[1]
     over_bert = "minilm" in command or "_transformer" in command
-    if arguments[0] == "fit":
+    if arguments[0] in ("fit", "ensemble"):
         sizes = CLASSIFIER if "/mr_" in command else OVER_BERT if over_bert else PARSER
         sizes = SEMANTIC if "/geo_" in command else PAIRS if "/snli_" in command else sizes
         sizes = TAGGER if "_tagger" in command else sizes
@@ -203,6 +204,8 @@ def folder(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     """The current folder, with the files; candidates are cached in it, too."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    # A process for each member of an ensemble would import everything again.
+    monkeypatch.setattr(ensemble_members, "fit", lambda options: run("fit", [*options]))
     return Path(shutil.copytree(files, tmp_path, dirs_exist_ok=True))
 
 

@@ -29,6 +29,7 @@ LIGHTNING = {
 }
 OWN = {
     "quickstart": "train, attack or perturb, train robustly, score again, on embedded data",
+    "ensemble": "train models with several seeds or embeddings; score each, and all together",
     "attack": "attack a checkpoint, or a --victim, on a data file",
     "certify": "certify the answers that no substitution of a table can break",
     "augment": "write adversarial or perturbed copies of training sentences",
@@ -53,6 +54,10 @@ POSITIONAL = {
     },
     "copy": {"name": "as `robustparse list` prints it"},
     "completion": {"shell": "bash, zsh or tcsh"},
+    "ensemble": {
+        "fit": "all options that are not listed here are those of fit and apply to every model, "
+        "such as --data.folder FOLDER"
+    },
     "merge": {
         "out": "the folder or file to write",
         "shards": "the folders or files that a command wrote with --shard, in any order",
@@ -81,14 +86,18 @@ SEVERAL = {
     "substitutes": ("--sources", "--data"),
     "certify": ("--edits",),
     "attack": ("--format",),
+    "ensemble": ("--seeds", "--embeddings", "--attack", "--subsets"),
     "share": ("--results",),
     "report": ("--leaderboard",),
 }
+# Commands that parse their arguments themselves.
+OWN_PARSERS = ("annotate", "ensemble")
 # Options with which ``attack`` attacks sentences that the user types.
 TYPED = ("--text", "--interactive")
 # How an interrupted command is resumed.
 RESUMES = {
     "fit": "; --ckpt_path last resumes from its last checkpoint",
+    "ensemble": "; the same command resumes",
     "attack": "; the same command resumes",
     "certify": "; the same command resumes",
     "augment": "; the same command resumes",
@@ -112,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with standard_output() as output:
         try:
             with output.checked(), failures_of_trusted_code():
-                _run(command, arguments[1:])
+                run(command, arguments[1:])
         except (InputError, ProcessDiedError) as error:
             print(f"robustparse: {error}", file=sys.stderr)
             sys.exit(2)
@@ -130,18 +139,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(INTERRUPTED)
 
 
-def _run(command: str, arguments: list[str]) -> None:
-    """Run a command; torch is imported only once its arguments are checked."""
+def run(command: str, arguments: list[str]) -> None:
+    """Run a command; torch is imported only once its arguments are checked.
+
+    Raises:
+        SystemExit: at the end of ``--help``, ``--version`` and ``--print_config``.
+    """
     if command in ("-h", "--help"):
         print(_usage())
         sys.exit(0)
     elif command == "--version":
         print(f"robustparse {__version__}")
         sys.exit(0)
-    elif command == "annotate":
-        from robustparse.cli.annotate import command as annotate
-
-        annotate(arguments)
+    elif command in OWN_PARSERS:
+        importlib.import_module(f"robustparse.cli.{command}").command(arguments)
     elif command in OWN:
         from robustparse.options.remote_files import local_files
 
@@ -157,9 +168,9 @@ def _run(command: str, arguments: list[str]) -> None:
 
         with local_files(command, [*map(_full, arguments)]) as local:
             checked = _checked([command, *local], MAPPINGS)
-            from robustparse.cli.fit import run
+            from robustparse.cli.fit import run as run_fit
 
-            run(checked)
+            run_fit(checked)
     else:
         commands = [*OWN, *LIGHTNING]
         near = get_close_matches(command, commands, n=1)

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse import trust
+from robustparse.attacks.attack import Attack
 from robustparse.options.arguments import Arguments, check_nulls, check_objects
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.recipe import Recipe, check_recipe
@@ -55,7 +56,7 @@ def run_command(
         if mistake := mistake_in(error):
             raise mistake from error
         raise
-    if values.get("attack") is not None:
+    if isinstance(values.get("attack"), Attack):
         values["attack"].recipe = Recipe.parsed(parser, options)
     if values.get("victim") is not None:
         values["victim"].made_from = json.loads(parser.dump(options, format="json"))["victim"]
@@ -72,7 +73,11 @@ def command_parser(
     parser = ArgumentParser(
         prog=f"robustparse {name}", description=summary, exit_on_error=False, allow_abbrev=False
     )
-    parser.add_argument("--config", action="config", help="a YAML file with any of the options")
+    if "fit" in positional:  # whose options the command does not parse itself
+        parser.add_argument("--config", help="a configuration, as for fit; repeat it for several")
+    else:
+        text = "a YAML file with any of the options"
+        parser.add_argument("--config", action="config", help=text)
     parser.add_argument(trust.OPTION, metavar="NAME", help=trust.HELP)
     parameters = signature(function).parameters
     for each, text in positional.items():

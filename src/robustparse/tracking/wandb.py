@@ -6,6 +6,7 @@ run: W&B may lack the last values of a killed process, and may hold repeated ste
 """
 
 import logging
+import os
 import secrets
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -118,6 +119,9 @@ class WandbLogger(Logger):
     def _choose_id(self, path: Path) -> str:
         if self._id is not None:
             return self._id
+        # An agent of a sweep chooses the id; W&B would ignore another one.
+        if os.environ.get("WANDB_SWEEP_ID") and (chosen := os.environ.get("WANDB_RUN_ID")):
+            return chosen
         if self._resumed and path.is_file() and (known := path.read_text().strip()):
             return known
         return secrets.token_hex(4)

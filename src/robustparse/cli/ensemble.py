@@ -1,0 +1,225 @@
+"""``robustparse ensemble``: train several models, score each of them and all together.
+
+A member is a run of ``fit``; ``evaluate`` and ``attack`` score the systems. This command only puts
+these commands in order, so that their folders are the same as if a user had typed them.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict, fields
+from inspect import signature
+from io import StringIO
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from robustparse import __version__, trust
+from robustparse.api.tables import score_table, terminal
+from robustparse.cli.ensemble_members import Member, make_members
+from robustparse.cli.main import POSITIONAL, SEVERAL, run
+from robustparse.cli.options import DecodingOptions
+from robustparse.data.datamodule import SAMPLE, DataModule
+from robustparse.errors import InputError
+from robustparse.evaluation.attack_processes import Rank
+from robustparse.evaluation.mean_of_seeds import mean_of_seeds
+from robustparse.evaluation.records import SCORES, read_summary
+from robustparse.evaluation.significance import Interval
+from robustparse.files import locked, make_folder, read_json, write_json
+from robustparse.options.arguments import checked, each_option
+from robustparse.options.command import run_command
+from robustparse.options.recipe import Recipe, made
+from robustparse.options.recipe_facts import RecipeFacts
+from robustparse.options.remote_files import local_files
+from robustparse.tasks.registry import named
+
+NAME = "ensemble"  # of the command, and of the system of all members
+RESULT = "ensemble.json"
+
+Row = Mapping[str, float | None]
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Run the command; options that are not its own are those of ``fit``."""
+    with local_files(NAME, arguments) as local:
+        own, of_fit = _divided(local)
+        if any(token.startswith("--print_config") for token in of_fit):
+            embeddings = [value for name, value, _ in each_option(own) if name == "--embeddings"]
+            added = [f"--config={name}" for name in embeddings[:1]]
+            run("fit", [*of_fit, *added])
+        options = checked(own, several=SEVERAL[NAME])
+        options += ["--", *of_fit]
+        run_command(ensemble, options, NAME, POSITIONAL[NAME])
+
+
+def ensemble(
+    out: str,
+    decoding: DecodingOptions,
+    seeds: int | list[int] | None = None,
+    embeddings: str | list[str] | None = None,
+    attack: str | list[str] | None = None,
+    subsets: str | list[str] | None = None,
+    limit: int | None = None,
+    devices: int = 1,
+    fit: Sequence[str] = (),
+) -> None:
+    """Train models with several seeds or embeddings; score each of them, and all together.
+
+    Args:
+        out: the folder to write: members/NAME, evaluated/NAME, attacked/RECIPE/NAME and
+            ensemble.json. The same command resumes there.
+        decoding: how and where the models compute their answers.
+        seeds: seeds of the models and of their batches; one model is trained for each.
+        embeddings: configurations, such as model/biaffine_word or a file, which are added to those
+            of --config one at a time; models are trained with each of them, and with each seed.
+        attack: recipes: names of installed ones, such as pwws, or paths of files.
+        subsets: further ensembles of some models; commas join the names of their folders.
+        limit: attack only the first LIMIT sentences of the test data.
+        devices: the number of processes that share the sentences of an attack.
+        fit: options of fit.
+    """
+    if (rank := Rank.launched()) is not None and rank.count > 1:
+        remedy = "start one process; --trainer.devices says how many train a model"
+        raise InputError(f"{rank.count} processes were launched", remedy=remedy)
+    folder, recipes = make_folder(Path(out)), _recipes(_several("--attack", attack))
+    of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
+    members = make_members(folder / "members", fit, of_seeds, of_embeddings)
+    systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
+    module: DataModule = made(DataModule, members[0].settings["data"])
+    trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
+    common = [*_data(module), *_decoding(decoding), *chain.from_iterable(trusted)]
+    attacks = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
+    rows: dict[str, dict[str, float | None]] = {}
+    with locked(folder, NAME, "--out"):
+        for member in [each for each in members if not each.is_finished()]:
+            _say(f"training {member.folder.name}")
+            member.train()
+        for name, parts in systems.items():
+            _say(f"scoring {name}")
+            victim = ["--checkpoint", *(str(folder / "members" / part) for part in parts), *common]
+            into, policy = folder / "evaluated" / name, ["--punctuation", module.punctuation]
+            _run("evaluate", [*victim, *policy, "--out", str(into)])
+            scores = read_json(into / SCORES, dict)
+            task = named(scores["task"])
+            rows[name] = {each: scores[each] for each in (*task.scores.names, *task.scores.further)}
+            for recipe, path in recipes.items():
+                into, score = folder / "attacked" / recipe / name, task.scores.headline
+                _run("attack", ["--attack", path, *victim, *attacks, "--out", str(into)])
+                summary = read_summary(into)
+                rows[name][f"{recipe}_{score}"] = summary["attacked"][score]
+                rows[name][f"{recipe}_success"] = summary["success_rate"]
+        means = _means(members, rows)
+        intervals = {
+            name: {score: asdict(each) for score, each in scores.items()}
+            for name, scores in means.items()
+        }
+        result = {"version": __version__, "systems": systems, "scores": rows, "means": intervals}
+        write_json(folder / RESULT, result)
+    terminal().print(score_table({**rows, **dict(_rows(means))}))
+
+
+# Options
+
+
+def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the options of this command, with each value by itself, and those of ``fit``."""
+    known = {*signature(ensemble).parameters, *(field.name for field in fields(DecodingOptions))}
+    options = {"-h", "--help", *(f"--{name}" for name in known - {"fit", "decoding"})}
+    own: list[str] = []
+    of_fit: list[str] = []
+    current = ""
+    for name, value, tokens in each_option(arguments):
+        current = name or current
+        if name == trust.OPTION:
+            own += tokens
+        if name in options:
+            own += tokens
+        elif not name and current in SEVERAL[NAME]:
+            own += [current, str(value)]
+        else:
+            of_fit += tokens
+    return own, of_fit
+
+
+def _several(option: str, values: Any) -> list[Any]:
+    """Return the values of an option, each of which must be given once."""
+    several = [] if values is None else values if isinstance(values, list) else [values]
+    for number, value in enumerate(several):
+        if value in several[:number]:
+            raise InputError(f"got {value} twice", key=option, remedy="name each once")
+    return several
+
+
+def _recipes(paths: Sequence[str]) -> dict[str, str]:
+    """Return the paths of recipes by their names, which name the folders of attacks."""
+    recipes = {Path(path).stem: path for path in paths}
+    if len(recipes) < len(paths):
+        remedy = "give their files different names"
+        raise InputError("two recipes have the same name", key="--attack", remedy=remedy)
+    for path in paths:
+        Recipe.read(path)  # so that a mistake in it is found before training
+        if "gradients" in RecipeFacts.read(Path(path)).needs:
+            found, remedy = "needs gradients, which an ensemble lacks", "choose a black-box recipe"
+            raise InputError(found, path=path, key="--attack", remedy=remedy)
+    return recipes
+
+
+def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str]]:
+    """Return the members of each system that is scored: of each model, each subset, and all."""
+    chosen = {subset: subset.split(",") for subset in subsets}
+    if unknown := [name for parts in chosen.values() for name in parts if name not in names]:
+        expected = f"some of {', '.join(names)}"
+        raise InputError(f"got {unknown[0]!r}", key="--subsets", expected=expected)
+    return {name: [name] for name in names} | chosen | {NAME: list(names)}
+
+
+def _data(module: DataModule) -> list[str]:
+    """Return the options of ``evaluate`` and ``attack`` for the test data of a data module."""
+    module.examples("test")  # so that a mistake in them is found before training
+    test, options = module.path("test"), ["--max_length", str(module.max_length)]
+    if test is None:
+        return [*options, "--data", SAMPLE, "--seed", str(module.seed)]
+    return [*options, "--data", str(test)]
+
+
+def _decoding(decoding: DecodingOptions) -> Iterator[str]:
+    for field in fields(decoding):
+        if (value := getattr(decoding, field.name)) != field.default:
+            yield from (f"--{field.name}", str(value))
+
+
+# Scores
+
+
+def _run(name: str, options: Sequence[str]) -> None:
+    """Run a command without its table, since one table shows all systems."""
+    with redirect_stdout(StringIO()):
+        run(name, [*options])
+
+
+def _means(members: Sequence[Member], rows: Mapping[str, Row]) -> dict[str, dict[str, Interval]]:
+    """Return the means over the members that differ in the seed only, with their intervals."""
+    means = {}
+    for group in dict.fromkeys(member.group for member in members):
+        several = [rows[member.folder.name] for member in members if member.group == group]
+        if len(several) > 1:
+            title = " ".join(filter(None, [group, f"mean of {len(several)} seeds"]))
+            columns = {score: [row[score] for row in several] for score in several[0]}
+            means[title] = {
+                score: mean_of_seeds([value for value in values if value is not None])
+                for score, values in columns.items()
+                if None not in values
+            }
+    return means
+
+
+def _rows(means: Mapping[str, Mapping[str, Interval]]) -> Iterator[tuple[str, Row]]:
+    """Yield three rows of the table for each mean."""
+    for name, scores in means.items():
+        yield name, {score: each.estimate for score, each in scores.items()}
+        yield f"{name}, 95 % from", {score: each.lower for score, each in scores.items()}
+        yield f"{name}, 95 % to", {score: each.upper for score, each in scores.items()}
+
+
+def _say(text: str) -> None:
+    print(f"robustparse: {text}", file=sys.stderr)

@@ -1,0 +1,150 @@
+"""The members of an ensemble: which options of ``fit`` train them, and whether that is done.
+
+A file next to the checkpoints of a member records its settings and the digests of its files, so
+that a finished member is not trained again, and no other model takes its place.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout, suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robustparse.api.inputs import digest
+from robustparse.cli.fit_process import fit
+from robustparse.cli.main import run
+from robustparse.data.datamodule import SAMPLE, DataModule
+from robustparse.errors import InputError
+from robustparse.evaluation.claim import differences
+from robustparse.files import read_json, write_json
+from robustparse.options.arguments import each_option, plain_key
+from robustparse.options.recipe import made
+from robustparse.options.recipe_digests import recipe_digests
+from robustparse.tracking.last_checkpoint import FILE as LAST
+
+RECORD = "member.json"
+# Settings of the Trainer that weights do not depend on.
+_PLACE = ("accelerator", "devices", "num_nodes", "strategy", "enable_progress_bar", "logger")
+_REMEDY = "choose another --out or delete the folder"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A model of the ensemble.
+
+    Args:
+        folder: of its run, whose name is that of the model.
+        group: the name of its configuration; members of a group differ in the seed only.
+        options: of ``fit``.
+        settings: all settings of the run.
+        digests: SHA-256 of the files that it is trained from.
+    """
+
+    folder: Path
+    group: str
+    options: list[str]
+    settings: dict[str, Any]
+    digests: dict[str, str]
+
+    def is_finished(self) -> bool:
+        """Tell whether it was trained to the end.
+
+        Raises:
+            InputError: the folder holds a run with other settings or files.
+        """
+        path = self.folder / RECORD
+        if not (self.folder / LAST).exists():
+            return False
+        if not path.exists():
+            found = f"holds a run but no {RECORD}, which describes it"
+            raise InputError(found, path=self.folder, remedy=_REMEDY)
+        stored = read_json(path, dict, _REMEDY)
+        finished = stored.pop("finished", None)
+        if difference := next(differences(stored, self._record()), None):
+            found = f"holds another model ({difference})"
+            raise InputError(found, path=self.folder, remedy=_REMEDY)
+        return finished is True
+
+    def train(self) -> None:
+        """Train it, or what is left to train."""
+        write_json(self.folder / RECORD, {**self._record(), "finished": False})
+        where = ["--trainer.default_root_dir", str(self.folder), "--ckpt_path", "last"]
+        fit([*self.options, *where])
+        write_json(self.folder / RECORD, {**self._record(), "finished": True})
+
+    def _record(self) -> dict[str, Any]:
+        return {"settings": self.settings, "sha256": self.digests}
+
+
+def make_members(
+    folder: Path, options: Sequence[str], seeds: Sequence[int], embeddings: Sequence[str]
+) -> list[Member]:
+    """Return the members: one for each configuration and each seed.
+
+    Args:
+        folder: the folder of all runs.
+        options: of ``fit``, for all members.
+        seeds: of models and batches; none keeps those of the configurations.
+        embeddings: configurations that are added, one at a time.
+
+    Raises:
+        InputError: an option is not allowed here, or the members cannot answer together.
+    """
+    set_here = {"trainer.default_root_dir": "--out", "ckpt_path": "--out"}
+    set_here |= {"model.seed": "--seeds", "data.seed": "--seeds"} if seeds else {}
+    for name, _, _ in each_option(options):
+        if by := set_here.get(plain_key(name)):
+            raise InputError(f"is set by {by}", key=name, remedy="leave it out")
+    members = []
+    for embedding in embeddings or (None,):
+        added = [*options, *([] if embedding is None else ["--config", embedding])]
+        settings, group = _settings(added), "" if embedding is None else Path(embedding).stem
+        digests = _digests(settings)
+        # Another seed of the sample's data would draw other sentences.
+        of_sample = settings["data"]["init_args"].get("folder") == SAMPLE
+        for seed in seeds or (None,):
+            own, with_seed = deepcopy(settings), [*added]
+            for part in () if seed is None else ("model",) if of_sample else ("model", "data"):
+                own[part]["init_args"]["seed"] = seed
+                with_seed += [f"--{part}.seed", str(seed)]
+            seed_name = None if seed is None else f"seed_{seed}"
+            inner = folder / "_".join(filter(None, [group, seed_name]))
+            members.append(Member(inner, group, with_seed, own, digests))
+    names, classes = {each.folder for each in members}, {_class(each) for each in members}
+    if not len(members) == len(names) > 1 or len(classes) > 1:
+        listed = ", ".join(f"{each.folder.name} ({_class(each)})" for each in members)
+        expected = "at least two models of one class, with different names"
+        raise InputError(f"got {listed}", key="--seeds, --embeddings", expected=expected)
+    return members
+
+
+def _class(member: Member) -> str:
+    return str(member.settings["model"]["class_path"]).rpartition(".")[2]
+
+
+def _settings(options: Sequence[str]) -> dict[str, Any]:
+    """Return all settings of a run, as ``fit --print_config`` prints them."""
+    with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
+        run("fit", [*options, "--print_config"])
+    settings: dict[str, Any] = yaml.safe_load(printed.getvalue())
+    for part in ("model", "data"):
+        if not settings.get(part):
+            raise InputError(f"no {part} is set", key="--config", remedy="name an experiment")
+    for name in ("default_root_dir", *_PLACE):
+        del settings["trainer"][name]
+    return settings
+
+
+def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the SHA-256 of the files that a member is trained from."""
+    module: DataModule = made(DataModule, settings["data"])
+    paths = [*map(Path, module.augmentation.files or ())]
+    for split in ("train", "dev"):
+        with suppress(InputError):  # some corpora have no development set
+            paths += filter(None, [module.path(split)])
+    named = {"model": settings["model"], "callbacks": settings["trainer"]["callbacks"]}
+    return {str(path): digest(str(path)) for path in paths} | recipe_digests({"init_args": named})
