@@ -104,7 +104,7 @@ def test_folders_are_those_of_seven_separate_commands(finished, folder, tmp_path
         row += [summary["attacked"]["las"], summary["success_rate"]]
         assert [*result["scores"][name].values()] == row
         assert rows[name] == [f"{value:.2f}" for value in row]
-    assert [*result["systems"]] == ["seed_1", "seed_2", "ensemble"]
+    assert [*result["systems"]] == ["seed_1", "seed_2", "ensemble_of_2"]
     (means,) = result["means"].values()
     las = [result["scores"][f"seed_{seed}"]["las"] for seed in (1, 2)]
     assert means["las"]["estimate"] == pytest.approx(sum(las) / 2)
@@ -154,8 +154,8 @@ def test_embeddings_with_seeds_and_subsets(folder, tmp_path, capsys) -> None:
     main(ensemble(folder, tmp_path, *embeddings, *SEEDS, *subsets, "--mean", "logits"))
     names = [f"{name}_seed_{seed}" for name in ("words", "both") for seed in (1, 2)]
     result = json.loads((tmp_path / "ensemble.json").read_text())
-    assert [*result["systems"]] == [*names, *subsets[1:], "ensemble"]
-    assert result["systems"]["ensemble"] == names
+    assert [*result["systems"]] == [*names, *subsets[1:], f"ensemble_of_{len(names)}"]
+    assert result["systems"][f"ensemble_of_{len(names)}"] == names
     assert [*result["means"]] == ["words mean of 2 seeds", "both mean of 2 seeds"]
     for name in names:
         settings = yaml.safe_load((tmp_path / f"members/{name}/config.yaml").read_text())
@@ -178,7 +178,7 @@ def test_the_sample_stays_the_same_for_all_seeds(folder, tmp_path) -> None:
     for seed in (1, 2):
         settings = yaml.safe_load((tmp_path / f"members/seed_{seed}/config.yaml").read_text())
         assert [settings[part]["init_args"]["seed"] for part in ("model", "data")] == [seed, 5]
-    scored = read_treebank(tmp_path / "evaluated/ensemble/predictions.conllu")
+    scored = read_treebank(tmp_path / "evaluated/ensemble_of_2/predictions.conllu")
     sample = sample_treebank(5).split("test")
     assert [each.sentence.words for each in scored] == [each.sentence.words for each in sample]
 
@@ -202,6 +202,16 @@ def test_data_and_output_may_be_in_a_bucket(finished, folder, tmp_path, monkeypa
         assert scores.items() <= expected[name].items()
 
 
+def test_a_further_model_is_added(folder: Path, tmp_path: Path) -> None:
+    """The smaller ensemble and its attack stay."""
+    attack = ("--attack", folder / "attack.yaml", "--limit", 2)
+    for seeds in ((1, 2), (1, 2, 3)):
+        main(ensemble(folder, tmp_path, "--seeds", *seeds, "--device", "cpu", *attack))
+    names = {path.name for path in (tmp_path / "attacked/attack").iterdir()}
+    assert names == {*(f"seed_{seed}" for seed in seeds), "ensemble_of_2", "ensemble_of_3"}
+    assert [*read(tmp_path / "ensemble.json")["systems"]][-1] == "ensemble_of_3"
+
+
 def test_other_settings_and_files_are_refused(finished, folder, tmp_path, capsys) -> None:
     out = Path(shutil.copytree(finished[0], tmp_path / "out"))
     rate = ("--model.optimization.learning_rate", 0.5)
@@ -215,7 +225,7 @@ def test_other_settings_and_files_are_refused(finished, folder, tmp_path, capsys
         more = ("--trainer.devices", "[0]", "--subsets", "seed_2,seed_1")
         main(ensemble(folder, out, *SEEDS, *more))
     after = read(out / "ensemble.json")
-    assert [*after["systems"]] == ["seed_1", "seed_2", "seed_2,seed_1", "ensemble"]
+    assert [*after["systems"]] == ["seed_1", "seed_2", "seed_2,seed_1", "ensemble_of_2"]
     for name, scores in before["scores"].items():
         assert after["scores"][name].items() <= scores.items()
     record = out / "members/seed_2/member.json"
@@ -234,6 +244,7 @@ MISTAKES = [
     (("--seeds", 1, 2, 1), "--seeds"),
     (("--embeddings", "words.yaml", "pointer.yaml"), "--seeds, --embeddings"),
     (("--seeds", 1, 2, "--subsets", "seed_1,seed_3"), "--subsets"),
+    (("--seeds", 1, 2, "--subsets", "seed_1,seed_1"), "--subsets"),
     (("--seeds", 1, 2, "--attack", "white.yaml"), "--attack"),
     (("--seeds", 1, 2, "--attack", "none.yaml"), "--attack"),
     (("--seeds", 1, 2, "--attack", "broken.yaml"), "nonsense"),

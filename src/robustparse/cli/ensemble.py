@@ -33,7 +33,7 @@ from robustparse.options.recipe_facts import RecipeFacts
 from robustparse.options.remote_files import local_files
 from robustparse.tasks.registry import named
 
-NAME = "ensemble"  # of the command, and of the system of all members
+NAME = "ensemble"
 RESULT = "ensemble.json"
 
 Row = Mapping[str, float | None]
@@ -85,7 +85,12 @@ def ensemble(
     of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
     members = make_members(folder / "members", fit, of_seeds, of_embeddings)
     systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
-    module: DataModule = made(DataModule, members[0].settings["data"])
+    modules = [made(DataModule, each.settings["data"]) for each in members]
+    module: DataModule = modules[0]
+    if any(_data(each) != _data(module) for each in modules):
+        found, remedy = "the models have different test data", "name one --data.folder for all"
+        raise InputError(found, key="--embeddings", remedy=remedy)
+    module.examples("test")  # so that a mistake in them is found before training
     trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
     common = [*_data(module), *_decoding(decoding), *chain.from_iterable(trusted)]
     attacks = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
@@ -167,15 +172,17 @@ def _recipes(paths: Sequence[str]) -> dict[str, str]:
 def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str]]:
     """Return the members of each system that is scored: of each model, each subset, and all."""
     chosen = {subset: subset.split(",") for subset in subsets}
-    if unknown := [name for parts in chosen.values() for name in parts if name not in names]:
-        expected = f"some of {', '.join(names)}"
-        raise InputError(f"got {unknown[0]!r}", key="--subsets", expected=expected)
-    return {name: [name] for name in names} | chosen | {NAME: list(names)}
+    for subset, parts in chosen.items():
+        if not {*parts} <= {*names} or len({*parts}) < max(2, len(parts)):
+            expected = f"several of {', '.join(names)}, each once"
+            raise InputError(f"got {subset!r}", key="--subsets", expected=expected)
+    # Its number keeps it apart from the ensemble before further models were added.
+    every = {f"{NAME}_of_{len(names)}": list(names)}
+    return {name: [name] for name in names} | chosen | every
 
 
 def _data(module: DataModule) -> list[str]:
     """Return the options of ``evaluate`` and ``attack`` for the test data of a data module."""
-    module.examples("test")  # so that a mistake in them is found before training
     test, options = module.path("test"), ["--max_length", str(module.max_length)]
     if test is None:
         return [*options, "--data", SAMPLE, "--seed", str(module.seed)]

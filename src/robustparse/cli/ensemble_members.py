@@ -27,7 +27,7 @@ from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tracking.last_checkpoint import FILE as LAST
 
 RECORD = "member.json"
-# Settings of the Trainer that weights do not depend on.
+# Settings of the Trainer that may change when a run resumes.
 _PLACE = ("accelerator", "devices", "num_nodes", "strategy", "enable_progress_bar", "logger")
 _REMEDY = "choose another --out or delete the folder"
 
@@ -114,16 +114,27 @@ def make_members(
             seed_name = None if seed is None else f"seed_{seed}"
             inner = folder / "_".join(filter(None, [group, seed_name]))
             members.append(Member(inner, group, with_seed, own, digests))
-    names, classes = {each.folder for each in members}, {_class(each) for each in members}
-    if not len(members) == len(names) > 1 or len(classes) > 1:
-        listed = ", ".join(f"{each.folder.name} ({_class(each)})" for each in members)
-        expected = "at least two models of one class, with different names"
-        raise InputError(f"got {listed}", key="--seeds, --embeddings", expected=expected)
+    _check(members)
     return members
 
 
-def _class(member: Member) -> str:
-    return str(member.settings["model"]["class_path"]).rpartition(".")[2]
+def _check(members: Sequence[Member]) -> None:
+    """Check that there are several members, which can answer together.
+
+    Raises:
+        InputError: there is one, two have the same name, or their classes differ.
+    """
+    names = [each.folder.name for each in members]
+    classes = {each.settings["model"]["class_path"] for each in members}
+    problems = {
+        "one model is no ensemble": len(members) < 2,
+        f"two models have the same name, of {', '.join(names)}": len({*names}) < len(names),
+        f"the models are of different classes, {', '.join(sorted(classes))}": len(classes) > 1,
+    }
+    for problem, found in problems.items():
+        if found:
+            remedy = "name several seeds, or several configurations of one class of models"
+            raise InputError(problem, key="--seeds, --embeddings", remedy=remedy)
 
 
 def _settings(options: Sequence[str]) -> dict[str, Any]:
@@ -143,8 +154,8 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of the files that a member is trained from."""
     module: DataModule = made(DataModule, settings["data"])
     paths = [*map(Path, module.augmentation.files or ())]
-    for split in ("train", "dev"):
-        with suppress(InputError):  # some corpora have no development set
-            paths += filter(None, [module.path(split)])
+    paths += filter(None, [module.path("train")])
+    with suppress(InputError):  # some corpora have no development set
+        paths += filter(None, [module.path("dev")])
     named = {"model": settings["model"], "callbacks": settings["trainer"]["callbacks"]}
     return {str(path): digest(str(path)) for path in paths} | recipe_digests({"init_args": named})

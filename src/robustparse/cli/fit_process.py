@@ -17,12 +17,14 @@ def fit(options: Sequence[str]) -> None:
         SystemExit: it failed, and has printed why.
         ProcessDiedError: it was killed.
     """
-    with subprocess.Popen([sys.executable, "-m", "robustparse", "fit", *options]) as process:
+    # In a session of its own, it gets each signal once: from here, and not from the terminal, too.
+    program = [sys.executable, "-m", "robustparse", "fit", *options]
+    with subprocess.Popen(program, start_new_session=True) as process:
 
         def pass_on(number: int, _: FrameType | None) -> None:
             process.send_signal(number)
 
-        earlier = {number: signal.signal(number, pass_on) for number in SIGNALS}
+        earlier = {number: signal.signal(number, pass_on) for number in (*SIGNALS, signal.SIGINT)}
         try:
             status = process.wait()
         finally:
