@@ -2,9 +2,12 @@
 
 import json
 import os
+import random
 import re
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +17,7 @@ import pytest
 import yaml
 from command_runs import mistake, stop_after
 
+from forks import Forked
 from robustparse.api.merge import merge
 from robustparse.api.sources import DataFile
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -270,6 +274,45 @@ def test_a_shard_that_is_interrupted_resumes(tmp_path, made_trees, monkeypatch, 
     (tmp_path / "out" / "shard.json").unlink()  # killed after the summary
     main(given)
     assert (tmp_path / "out" / "shard.json").exists()
+
+
+# More of them in the long profile, as of examples in fuzz tests.
+KILLS = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 4
+
+
+@pytest.mark.slow
+def test_killed_shards_lose_no_sentence_and_double_none(made_trees, tmp_path):
+    """SIGKILL at random moments of a random shard; then each shard runs to its end."""
+    count, dice = 8, random.Random(0)
+    trees = made_trees / "many"
+    shutil.copytree(made_trees, trees)
+    write_sample(trees / "test.conllu", sentences(3 * count, "test"))
+
+    def command(out: Path, *shard: str) -> list[str]:
+        limit = f"--limit={3 * count}"
+        return arguments("attack", trees, out, "--attack.live=1", limit, *shard)
+
+    def shard(number: int) -> list[str]:
+        return command(tmp_path / str(number), f"--shard={number}/{count}")
+
+    main(command(tmp_path / "whole"))
+    killed = []
+    for _ in range(KILLS):
+        number, lines = dice.randint(1, count), dice.randint(0, 3)
+        examples = tmp_path / str(number) / "examples.jsonl"
+        process = Forked(main, shard(number), OMP_NUM_THREADS="1")
+        while process.poll() is None:
+            if examples.exists() and examples.read_bytes().count(b"\n") >= lines:
+                process.kill()
+            time.sleep(0.001)
+        killed.append(process.poll())
+    assert -signal.SIGKILL in killed
+    for number in range(1, count + 1):
+        main(shard(number))
+    merge(tmp_path / "merged", [tmp_path / str(number) for number in range(1, count + 1)])
+    for name in ("examples.jsonl", "adversarial.conllu"):
+        merged = (tmp_path / "merged" / name).read_bytes()
+        assert merged == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_shards_under_other_operations_do_not_fit(made_trees, tmp_path):
