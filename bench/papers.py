@@ -1,8 +1,8 @@
 """Tables and figures of five papers, cell by cell: our value beside the printed one, or a reason.
 
 ``bench/results/papers.yaml`` has the layout of each table, the printed values, and for each cell
-the row of a results file that fills it, or the reason why none does. A row that is gone, and a
-reason where there is a row, are errors: the page neither hides a result nor claims one.
+the row of a results file that fills it, or the reason why none does. It is an error if
+a named row is missing, or if a cell with a reason has a row.
 """
 
 import re

@@ -3,9 +3,9 @@
     python bench/shards.py --checkpoint parser.ckpt --data test.conllu --shards 1 2 4 --json
 
 One process has as many threads as there are cores, a shard has one. All times are of whole
-processes, from their start until the merged folder is written, which must be that of one process.
-``start`` is the time of an attack on a single sentence: what each shard costs beside its sentences.
-The cores must be free.
+processes, from their start until the merged folder is written, which must equal that of one
+process. ``start`` is the time of an attack on a single sentence: what each shard costs beside its
+sentences. The cores must be free.
 """
 
 import argparse

@@ -397,7 +397,7 @@ def make_folder(path: Path) -> Path:
         InputError: it is not writable, or not local.
     """
     if remote := _REMOTE.match(path.as_posix()):
-        remedy = "give --out on the command line; the folder of a training run must be local"
+        remedy = "use a local folder; only --out on the command line may be remote"
         raise InputError(f"not a local folder: {remote[0]}...", path=path, remedy=remedy)
     try:
         path.mkdir(parents=True, exist_ok=True)

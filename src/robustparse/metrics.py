@@ -230,7 +230,9 @@ class AttachmentScore(_Score):
             gold_heads, gold_labels = self._heads_and_labels(target)
             counted = gold_heads >= 0 if mask is None else mask.bool()
             _check_same([heads, gold_heads, labels, gold_labels, counted], "AttachmentScore")
-            _check_integers(heads, 2, "AttachmentScore: preds")
+            if heads.is_floating_point() or heads.ndim != 2:
+                found = f"got {heads.dtype} of the shape {tuple(heads.shape)}"
+                raise InputError(found, key="AttachmentScore", expected="integers, (batch, length)")
             self._add(attachment_sums(heads == gold_heads, labels == gold_labels, counted))
             return
         masks = [np.ones(len(tree.heads), np.bool_) for tree in target] if mask is None else mask
@@ -309,7 +311,9 @@ class ExactMatch(_Score):
             preds = preds.argmax(1)
         counted = torch.ones_like(target, dtype=torch.bool) if mask is None else mask.bool()
         _check_same([preds, target, counted], owner)
-        _check_integers(preds, 1, f"{owner}: preds")
+        if preds.is_floating_point():
+            expected = "integers, or scores of classes, with one more dimension than the target"
+            raise InputError(f"got {preds.dtype}", key=f"{owner}: preds", expected=expected)
         right = (preds == target) | ~counted
         right, counted = (each.unsqueeze(-1).flatten(1) for each in (right, counted))
         right = right.all(1)[counted.any(1)]
@@ -353,8 +357,11 @@ class RobustAccuracy(ExactMatch):
             InputError: as in `ExactMatch`, or a text has no list of answers, or an empty one.
         """
         if _are_tensors(preds, target, mask, "RobustAccuracy"):
-            scored = preds.is_floating_point()
-            _check_integers(preds.argmax(1) if scored else preds, 2, "RobustAccuracy: preds")
+            if target.ndim != 1 or preds.ndim != (3 if preds.is_floating_point() else 2):
+                sizes = f"{tuple(preds.shape)} and {tuple(target.shape)}"
+                expected = "labels, (batch, versions), or scores, (batch, classes, versions); and "
+                expected += "gold labels, (batch,)"
+                raise InputError(f"got {sizes}", key="RobustAccuracy", expected=expected)
             versions = target.unsqueeze(-1).expand(-1, preds.shape[-1])
             super().update(preds, versions, mask)
             return
@@ -378,18 +385,6 @@ def _are_tensors(preds: Any, target: Any, mask: Any, owner: str) -> bool:
         kinds = f"{type(preds).__name__} and {type(target).__name__}"
         raise InputError(f"got {kinds}", key=owner, expected="two tensors, or two lists")
     return isinstance(preds, Tensor)
-
-
-def _check_integers(preds: Tensor, least: int, owner: str) -> None:
-    """Reject predictions that are no integers, or have too few dimensions.
-
-    Raises:
-        InputError: names shape and type.
-    """
-    if preds.is_floating_point() or preds.ndim < least:
-        found = f"got {preds.dtype} of the shape {tuple(preds.shape)}"
-        shape = "(batch, ...)" if least == 1 else "(batch, length)"
-        raise InputError(found, key=owner, expected=f"integers, {shape}, or scores of classes")
 
 
 def _check_same(parts: Sequence[Any], owner: str) -> None:

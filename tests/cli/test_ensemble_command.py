@@ -202,7 +202,7 @@ def test_data_and_output_may_be_in_a_bucket(finished, folder, tmp_path, monkeypa
         assert scores.items() <= expected[name].items()
 
 
-def test_a_further_model_is_added(folder: Path, tmp_path: Path) -> None:
+def test_a_further_model_is_added(folder: Path, tmp_path: Path, capsys) -> None:
     """The smaller ensemble and its attack stay."""
     attack = ("--attack", folder / "attack.yaml", "--limit", 2)
     for seeds in ((1, 2), (1, 2, 3)):
@@ -210,6 +210,8 @@ def test_a_further_model_is_added(folder: Path, tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "attacked/attack").iterdir()}
     assert names == {*(f"seed_{seed}" for seed in seeds), "ensemble_of_2", "ensemble_of_3"}
     assert [*read(tmp_path / "ensemble.json")["systems"]][-1] == "ensemble_of_3"
+    others = ensemble(folder, tmp_path, "--seeds", 3, 2, 1, "--device", "cpu", *attack)
+    assert "ensemble_of_3" in mistake(capsys, *others)
 
 
 def test_other_settings_and_files_are_refused(finished, folder, tmp_path, capsys) -> None:
@@ -278,7 +280,7 @@ def test_one_process_is_started(folder, tmp_path, capsys, monkeypatch) -> None:
         ("exit 0", None, None),
         ("exit 2", SystemExit, 2),
         ("kill -KILL $$", ProcessDiedError, None),
-        ("trap 'exit 143' TERM; sleep 0.3; kill -TERM $PPID; sleep 5 & wait", SystemExit, 143),
+        ("trap 'exit 143' TERM; sleep 1; kill -TERM $PPID; sleep 5 & wait", SystemExit, 143),
     ],
 )
 def test_fit_runs_in_a_process_that_gets_the_signals(

@@ -322,6 +322,31 @@ def test_two_processes_equal_one(name):
         torch.testing.assert_close(ends[1][key], weight, rtol=0, atol=1e-12)
 
 
+class Skipping(Classifier):
+    """Leaves out the end of an epoch."""
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> int | None:
+        return -1 if batch_idx == 1 else None
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        assert not self.model.get_submodule(NAME.removeprefix("model."))._forward_hooks
+
+
+def test_a_skipped_batch_leaves_no_hook():
+    module, loader = Skipping(), DataLoader(make_batches(3), batch_size=None)
+    run = trainer(FGM(layer=LAYER), max_epochs=2, limit_val_batches=2)
+    run.fit(module, loader, loader)
+    assert run.global_step == 2
+    assert not any(each._forward_hooks for each in module.modules())
+
+
+@pytest.mark.filterwarnings("ignore:`training_step` returned `None`")
+def test_a_step_without_adversary_may_have_no_loss():
+    module = Silent()
+    fit(module, make_batches(2), FGM(layer=LAYER, start_step=5))
+    assert len(module.losses) == 2
+
+
 # What is refused
 
 

@@ -96,6 +96,7 @@ def ensemble(
     attacks = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
     rows: dict[str, dict[str, float | None]] = {}
     with locked(folder, NAME, "--out"):
+        _check_kept(folder / RESULT, systems)
         for member in [each for each in members if not each.is_finished()]:
             _say(f"training {member.folder.name}")
             member.train()
@@ -173,12 +174,25 @@ def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str
     """Return the members of each system that is scored: of each model, each subset, and all."""
     chosen = {subset: subset.split(",") for subset in subsets}
     for subset, parts in chosen.items():
-        if not {*parts} <= {*names} or len({*parts}) < max(2, len(parts)):
-            expected = f"several of {', '.join(names)}, each once"
+        if not {*parts} <= {*names} or len({*parts}) < max(2, len(parts)) or len(subset) > 200:
+            expected = f"several of {', '.join(names)}, each once, of at most 200 characters"
             raise InputError(f"got {subset!r}", key="--subsets", expected=expected)
-    # Its number keeps it apart from the ensemble before further models were added.
+    # The number keeps it apart from the ensemble before further models were added.
     every = {f"{NAME}_of_{len(names)}": list(names)}
     return {name: [name] for name in names} | chosen | every
+
+
+def _check_kept(path: Path, systems: Mapping[str, Sequence[str]]) -> None:
+    """Check that a folder holds no system with the same name and other members.
+
+    Raises:
+        InputError: it does.
+    """
+    kept = read_json(path, dict)["systems"] if path.exists() else {}
+    for name, members in systems.items():
+        if (others := kept.get(name, members)) != members:
+            found = f"{name} stands for {', '.join(others)}"
+            raise InputError(found, path=path, remedy="choose another --out")
 
 
 def _data(module: DataModule) -> list[str]:

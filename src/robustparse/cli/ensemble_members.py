@@ -28,7 +28,7 @@ from robustparse.tracking.last_checkpoint import FILE as LAST
 
 RECORD = "member.json"
 # Settings of the Trainer that may change when a run resumes.
-_PLACE = ("accelerator", "devices", "num_nodes", "strategy", "enable_progress_bar", "logger")
+_MAY_CHANGE = ("accelerator", "devices", "num_nodes", "strategy", "enable_progress_bar", "logger")
 _REMEDY = "choose another --out or delete the folder"
 
 
@@ -70,7 +70,7 @@ class Member:
         return finished is True
 
     def train(self) -> None:
-        """Train it, or what is left to train."""
+        """Train the model, or resume its training."""
         write_json(self.folder / RECORD, {**self._record(), "finished": False})
         where = ["--trainer.default_root_dir", str(self.folder), "--ckpt_path", "last"]
         fit([*self.options, *where])
@@ -127,7 +127,7 @@ def _check(members: Sequence[Member]) -> None:
     names = [each.folder.name for each in members]
     classes = {each.settings["model"]["class_path"] for each in members}
     problems = {
-        "one model is no ensemble": len(members) < 2,
+        "an ensemble needs at least two models": len(members) < 2,
         f"two models have the same name, of {', '.join(names)}": len({*names}) < len(names),
         f"the models are of different classes, {', '.join(sorted(classes))}": len(classes) > 1,
     }
@@ -145,7 +145,7 @@ def _settings(options: Sequence[str]) -> dict[str, Any]:
     for part in ("model", "data"):
         if not settings.get(part):
             raise InputError(f"no {part} is set", key="--config", remedy="name an experiment")
-    for name in ("default_root_dir", *_PLACE):
+    for name in ("default_root_dir", *_MAY_CHANGE):
         del settings["trainer"][name]
     return settings
 

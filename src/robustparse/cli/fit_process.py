@@ -22,9 +22,13 @@ def fit(options: Sequence[str]) -> None:
     with subprocess.Popen(program, start_new_session=True) as process:
 
         def pass_on(number: int, _: FrameType | None) -> None:
-            process.send_signal(number)
+            # A closed terminal stops training as a request does: after a last checkpoint.
+            process.send_signal(signal.SIGTERM if number == signal.SIGHUP else number)
 
-        earlier = {number: signal.signal(number, pass_on) for number in (*SIGNALS, signal.SIGINT)}
+        earlier = {
+            number: signal.signal(number, pass_on)
+            for number in (*SIGNALS, signal.SIGINT, signal.SIGHUP)
+        }
         try:
             status = process.wait()
         finally:
@@ -33,5 +37,7 @@ def fit(options: Sequence[str]) -> None:
     if status < 0:
         died = f"training was ended by {signal.Signals(-status).name}"
         raise ProcessDiedError(f"{died}; the same command resumes")
+    if status > 128:
+        print("robustparse: the same `ensemble` command resumes", file=sys.stderr)
     if status > 0:
         sys.exit(status)

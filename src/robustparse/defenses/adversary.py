@@ -177,7 +177,7 @@ class EmbeddingAdversary(GradientAdversary):
         # With a single pass this is the trainer's loss, which Lightning has divided by the number
         # of accumulated batches. If nothing were logged, Lightning would repeat an earlier value.
         loss = self._last_loss
-        if loss is None and outputs["loss"] is not None:
+        if loss is None and outputs and outputs.get("loss") is not None:
             loss = outputs["loss"] * trainer.accumulate_grad_batches
         if loss is not None:
             pl_module.log("train/adversarial_loss", loss)
@@ -187,6 +187,17 @@ class EmbeddingAdversary(GradientAdversary):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
         """Detach from the model."""
+        self._detach()
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Detach from a model that has skipped the batch and the rest of the epoch."""
+        self._detach()
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Detach, as before validation."""
+        self._detach()
+
+    def _detach(self) -> None:
         if self._batch is not None:
             self._batch.close()
         self._batch = self._last_loss = None

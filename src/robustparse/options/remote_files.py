@@ -1,7 +1,7 @@
 """Data and outputs in other places, such as ``s3://bucket/test.conllu``, by way of fsspec.
 
-A command works on local files only. Data are copied into a local folder before it starts; what it
-writes is copied to its place when it has ended well.
+A command works on local files only: it downloads its data first, and uploads its output when it
+succeeds. Downloads stay in a cache, since other processes may read them.
 """
 
 import os
@@ -9,23 +9,27 @@ import re
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from robustparse.errors import InputError
+from robustparse.files import folder_digest
 from robustparse.options.arguments import TAKE_SEVERAL, each_option, plain_key
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _OUT, _POSITIONAL = "out", ""
-# Options that name what a command reads; those of outputs of other commands, too.
+# Options that name inputs, including outputs of other commands.
 _READ = (
     *("data", "data.folder", "data.train_file", "data.dev_file", "data.test_file"),
     *(_POSITIONAL, "compare"),
 )
+_READERS = ("merge", "report", "transfer")  # commands that only read their positional arguments
 _RECORD = ".shard.json"  # next to a file of a shard
 _WORK = "~/.cache/robustparse/remote"
+_UPLOADING = "uploading"  # a mark next to an output
 
 
 @contextmanager
@@ -43,8 +47,8 @@ def local_files(
         several: options that take several values, besides those that do so in every command.
 
     Raises:
-        InputError: a place or its package is missing, an output exists already, a place cannot be
-            read or written, or the process is one of several under torchrun.
+        InputError: a place or its package is missing, an output exists already or several processes
+            would write it, or a place cannot be read or written.
     """
     tokens: list[str] = []
     outputs: dict[str, Path] = {}
@@ -53,22 +57,16 @@ def local_files(
         if printed or value is None or not _URL.match(value) or key not in (_OUT, *_READ):
             tokens += given
             continue
-        if os.environ.get("WORLD_SIZE", "1") != "1":
-            remedy = "download it first, or share the sentences by --shard"
-            raise InputError("several processes were launched", path=value, remedy=remedy)
-        local = _work(value)
         if key == _OUT:
-            _check_free(value)
-            local.parent.mkdir(parents=True, exist_ok=True)
-            outputs[value] = local
+            outputs[value] = local = _output(value)
         else:
-            _download(value, local)
+            local = _downloaded(value)
         tokens += [token.replace(value, str(local)) for token in given]
     yield tokens
     for url, local in outputs.items():
         _upload(local, url)
-        print(f"robustparse: copied to {url}", file=sys.stderr)
-        shutil.rmtree(local.parent)
+        print(f"robustparse: uploaded to {url}", file=sys.stderr)
+        shutil.rmtree(local.parent.parent)
 
 
 def _keys(
@@ -80,13 +78,20 @@ def _keys(
         current = name or (current if current in (*TAKE_SEVERAL, *several) else _POSITIONAL)
         positional += not current
         first = command == "merge" and not current and positional == 1
-        yield _OUT if first else plain_key(current), value, tokens
+        ignored = not current and command not in _READERS
+        yield _OUT if first else "-" if ignored else plain_key(current), value, tokens
 
 
-def _work(url: str) -> Path:
-    """Return the local path of a remote one: the same for every command, with the same name."""
+def _place(url: str) -> tuple[Path, str]:
+    """Return the local folder for a remote path, the same for every command, and the path's name.
+
+    Raises:
+        InputError: the path has no name.
+    """
     name = re.split("[?#]", url)[0].rstrip("/").rpartition("/")[2]
-    return Path(_WORK).expanduser() / sha256(url.encode()).hexdigest()[:16] / name
+    if name in ("", ".", "..") or "://" not in url.removesuffix(name):
+        raise InputError("names no file or folder", path=url)
+    return Path(_WORK).expanduser() / sha256(url.encode()).hexdigest()[:16], name
 
 
 @contextmanager
@@ -111,41 +116,56 @@ def _opened(url: str, doing: str) -> Iterator[tuple[Any, str]]:
         raise InputError(f"{doing} ({type(error).__name__}: {error})", path=url) from error
 
 
-def _download(url: str, local: Path) -> None:
-    """Copy a remote file or folder in place of an earlier copy.
+def _downloaded(url: str) -> Path:
+    """Return a copy of a remote file or folder; other contents get another local path.
 
     Raises:
         InputError: there is none, it cannot be read, or a name in it leads out of the folder.
     """
-    part = local.parent.with_name(f"{local.parent.name}.{os.getpid()}")
-    with _opened(url, "cannot be read") as (system, path):
+    folder, name = _place(url)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        TemporaryDirectory(dir=folder) as unfinished,
+        _opened(url, "cannot be read") as (system, path),
+    ):
         found = system.find(path)
         if not found:
             raise InputError("no such file or folder", path=url)
         if system.exists(path + _RECORD):
             found = [*found, path + _RECORD]
         for each in found:
-            target = part / f"{local.name}{each.removeprefix(path)}"
+            target = Path(unfinished, f"{name}{each.removeprefix(path)}")
             if not each.startswith(path) or ".." in target.parts:
                 raise InputError(f"has a file outside of the folder: {each}", path=url)
             target.parent.mkdir(parents=True, exist_ok=True)
             system.get_file(each, str(target))
-    shutil.rmtree(local.parent, ignore_errors=True)
-    part.replace(local.parent)
+        version = folder / folder_digest(Path(unfinished))[:16]
+        if not version.exists():
+            with suppress(OSError):  # another process was faster
+                Path(unfinished).rename(version)
+                Path(unfinished).mkdir()  # which is deleted at the end
+        return version / name
 
 
-def _check_free(url: str) -> None:
-    """Check, before anything long runs, that a place is free and can be written.
+def _output(url: str) -> Path:
+    """Return the local path of an output, whose place is free and can be written.
 
     Raises:
-        InputError: it is not, or cannot.
+        InputError: the place exists or cannot be written, or several processes would write it.
     """
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        remedy = "share the sentences by --shard instead"
+        raise InputError("several processes were launched", path=url, remedy=remedy)
+    folder, name = _place(url)
     with _opened(url, "cannot be written") as (system, path):
-        if system.exists(path):
+        # It may hold a part of an upload that was broken off.
+        if system.exists(path) and not (folder / _UPLOADING).exists():
             remedy = "choose another place, or remove it first"
             raise InputError("exists already", path=url, remedy=remedy)
         _put(system, b"", f"{path}.{os.getpid()}")
         system.rm(f"{path}.{os.getpid()}")
+    (folder / _OUT).mkdir(parents=True, exist_ok=True)
+    return folder / _OUT / name
 
 
 def _upload(local: Path, url: str) -> None:
@@ -154,6 +174,7 @@ def _upload(local: Path, url: str) -> None:
     Raises:
         InputError: it cannot be written; the message names the local copy.
     """
+    (local.parent.parent / _UPLOADING).touch()
     with _opened(url, f"cannot be written, see {local}") as (system, path):
         for each in sorted(each for each in local.parent.rglob("*") if each.is_file()):
             name = each.relative_to(local.parent).as_posix().removeprefix(local.name)
