@@ -88,8 +88,9 @@ def _place(url: str) -> tuple[Path, str]:
     Raises:
         InputError: the path has no name.
     """
-    name = re.split("[?#]", url)[0].rstrip("/").rpartition("/")[2]
-    if name in ("", ".", "..") or "://" not in url.removesuffix(name):
+    path = re.split("[?#]", url.partition("://")[2])[0]
+    name = path.rstrip("/").rpartition("/")[2]
+    if name in ("", ".", ".."):
         raise InputError("names no file or folder", path=url)
     return Path(_WORK).expanduser() / sha256(url.encode()).hexdigest()[:16], name
 
