@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from contextlib import closing
 from zlib import crc32
 
 import pytest
@@ -136,7 +137,7 @@ def test_a_row_that_holds_no_candidates_is_named(tmp_path, row: object, signed: 
     path = tmp_path / "cache.sqlite"
     cached = CachedCandidates(Echo(), str(path))
     cached.propose(SLOTS[:1], seed=0)
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         ((key,),) = database.execute("SELECT key FROM candidates")
         database.execute("UPDATE candidates SET words = ?", (row,))
     with pytest.raises(InputError) as error:
@@ -148,7 +149,7 @@ def test_a_row_without_its_checksum_is_damaged(tmp_path) -> None:
     path = tmp_path / "cache.sqlite"
     cached = CachedCandidates(Echo(), str(path))
     cached.propose(SLOTS[:1], seed=0)
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE candidates SET words = ?", ('["x", "y"]',))
     with pytest.raises(InputError, match="damaged"):
         cached.propose(SLOTS[:1], seed=0)

@@ -72,8 +72,9 @@ class LinkGrammar(GrammarChecker):
         """End the process; the next text starts a new one."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.communicate()
+            # Leaving the block closes its pipes, the first of which may hold a line.
+            with suppress(BrokenPipeError), process:
+                process.kill()
 
     def __del__(self) -> None:
         self.close()
