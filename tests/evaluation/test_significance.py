@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from statistics import mean
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from robustparse.evaluation import significance
 from robustparse.evaluation.significance import (
     Interval,
     holm,
+    mean_of_seeds,
     paired_bootstrap,
     paired_permutation,
 )
@@ -189,3 +191,27 @@ def test_chance_differences_are_rejected_as_often_as_the_level_says() -> None:
         first, second = rng.binomial(10, 0.8, size=(2, 60)).tolist()
         values.append(paired_permutation(first, second, seed=trial, draws=199))
     assert 0.02 < np.mean([value <= 0.05 for value in values]) < 0.08
+
+
+# Seeds
+
+OF_SEEDS = [82.0, 81.9, 82.4, 80.1, 83.3, 82.2, 81.0]
+
+
+@pytest.mark.parametrize("count", range(2, len(OF_SEEDS) + 1))
+def test_the_interval_of_seeds_is_that_of_scipy(count: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    values = OF_SEEDS[:count]
+    found = mean_of_seeds(values)
+    expected = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert found.estimate == pytest.approx(mean(values))
+    assert (found.lower, found.upper) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+def test_equal_seeds_have_no_width_and_one_seed_has_no_interval() -> None:
+    found = mean_of_seeds([82.5, 82.5, 82.5])
+    assert found.lower == found.estimate == found.upper == 82.5
+    assert mean_of_seeds([1.0, 99.0]).lower == 0.0
+    assert mean_of_seeds([1.0, 99.0]).upper == 100.0
+    with pytest.raises(ValueError, match="2"):
+        mean_of_seeds([82.5])

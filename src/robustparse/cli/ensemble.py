@@ -22,9 +22,8 @@ from robustparse.cli.options import DecodingOptions
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_processes import Rank
-from robustparse.evaluation.mean_of_seeds import mean_of_seeds
 from robustparse.evaluation.records import SCORES, read_summary
-from robustparse.evaluation.significance import Interval
+from robustparse.evaluation.significance import Interval, mean_of_seeds
 from robustparse.files import locked, make_folder, read_json, write_json
 from robustparse.options.arguments import checked, each_option
 from robustparse.options.command import run_command
@@ -93,7 +92,8 @@ def ensemble(
     module.examples("test")  # so that a mistake in them is found before training
     trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
     common = [*_data(module), *_decoding(decoding), *chain.from_iterable(trusted)]
-    attacks = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
+    attacks = ["--devices", str(devices)]
+    attacks += [] if limit is None else ["--limit", str(limit)]
     rows: dict[str, dict[str, float | None]] = {}
     with locked(folder, NAME, "--out"):
         _check_kept(folder / RESULT, systems)
@@ -149,7 +149,9 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _several(option: str, values: Any) -> list[Any]:
     """Return the values of an option, each of which must be given once."""
-    several = [] if values is None else values if isinstance(values, list) else [values]
+    if values is None:
+        return []
+    several = values if isinstance(values, list) else [values]
     for number, value in enumerate(several):
         if value in several[:number]:
             raise InputError(f"got {value} twice", key=option, remedy="name each once")
@@ -177,7 +179,7 @@ def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str
         if not {*parts} <= {*names} or len({*parts}) < max(2, len(parts)) or len(subset) > 200:
             expected = f"several of {', '.join(names)}, each once, of at most 200 characters"
             raise InputError(f"got {subset!r}", key="--subsets", expected=expected)
-    # The number keeps it apart from the ensemble before further models were added.
+    # The number distinguishes it from the ensemble before further models were added.
     every = {f"{NAME}_of_{len(names)}": list(names)}
     return {name: [name] for name in names} | chosen | every
 
@@ -191,8 +193,8 @@ def _check_kept(path: Path, systems: Mapping[str, Sequence[str]]) -> None:
     kept = read_json(path, dict)["systems"] if path.exists() else {}
     for name, members in systems.items():
         if (others := kept.get(name, members)) != members:
-            found = f"{name} stands for {', '.join(others)}"
-            raise InputError(found, path=path, remedy="choose another --out")
+            problem = f"{name} is the ensemble of {', '.join(others)}"
+            raise InputError(problem, path=path, remedy="choose another --out")
 
 
 def _data(module: DataModule) -> list[str]:

@@ -101,19 +101,24 @@ def make_members(
             raise InputError(f"is set by {by}", key=name, remedy="leave it out")
     members = []
     for embedding in embeddings or (None,):
-        added = [*options, *([] if embedding is None else ["--config", embedding])]
-        settings, group = _settings(added), "" if embedding is None else Path(embedding).stem
+        group, added = "", [*options]
+        if embedding is not None:
+            group = Path(embedding).stem
+            added += ["--config", embedding]
+        settings = _settings(added)
         digests = _digests(settings)
         # Another seed of the sample's data would draw other sentences.
         of_sample = settings["data"]["init_args"].get("folder") == SAMPLE
-        for seed in seeds or (None,):
-            own, with_seed = deepcopy(settings), [*added]
-            for part in () if seed is None else ("model",) if of_sample else ("model", "data"):
-                own[part]["init_args"]["seed"] = seed
-                with_seed += [f"--{part}.seed", str(seed)]
-            seed_name = None if seed is None else f"seed_{seed}"
-            inner = folder / "_".join(filter(None, [group, seed_name]))
-            members.append(Member(inner, group, with_seed, own, digests))
+        seeded = ("model",) if of_sample else ("model", "data")
+        for seed in seeds:
+            with_seed, of_fit = deepcopy(settings), [*added]
+            for part in seeded:
+                with_seed[part]["init_args"]["seed"] = seed
+                of_fit += [f"--{part}.seed", str(seed)]
+            name = "_".join(filter(None, [group, f"seed_{seed}"]))
+            members.append(Member(folder / name, group, of_fit, with_seed, digests))
+        if not seeds:
+            members.append(Member(folder / group, group, added, settings, digests))
     _check(members)
     return members
 
@@ -126,15 +131,16 @@ def _check(members: Sequence[Member]) -> None:
     """
     names = [each.folder.name for each in members]
     classes = {each.settings["model"]["class_path"] for each in members}
-    problems = {
-        "an ensemble needs at least two models": len(members) < 2,
-        f"two models have the same name, of {', '.join(names)}": len({*names}) < len(names),
-        f"the models are of different classes, {', '.join(sorted(classes))}": len(classes) > 1,
-    }
-    for problem, found in problems.items():
-        if found:
-            remedy = "name several seeds, or several configurations of one class of models"
-            raise InputError(problem, key="--seeds, --embeddings", remedy=remedy)
+    if len(members) < 2:
+        problem = "an ensemble needs at least two models"
+    elif len({*names}) < len(names):
+        problem = f"two models have the same name, of {', '.join(names)}"
+    elif len(classes) > 1:
+        problem = f"the models are of different classes, {', '.join(sorted(classes))}"
+    else:
+        return
+    remedy = "name several seeds, or several configurations of one class of models"
+    raise InputError(problem, key="--seeds, --embeddings", remedy=remedy)
 
 
 def _settings(options: Sequence[str]) -> dict[str, Any]:
