@@ -20,12 +20,9 @@ from robustparse.files import folder_digest
 from robustparse.options.arguments import TAKE_SEVERAL, each_option, plain_key
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_OUT, _POSITIONAL = "out", ""
-# Options that name inputs, including outputs of other commands.
-_READ = (
-    *("data", "data.folder", "data.train_file", "data.dev_file", "data.test_file"),
-    *(_POSITIONAL, "compare"),
-)
+_OUT, _POSITIONAL = "out", "a positional argument"
+# Keys of inputs, including outputs of other commands.
+_READ = ("data", "data.folder", "data.train_file", "data.dev_file", "data.test_file", "compare")
 _READERS = ("merge", "report", "transfer")  # commands that only read their positional arguments
 _RECORD = ".shard.json"  # next to a file of a shard
 _WORK = "~/.cache/robustparse/remote"
@@ -50,19 +47,19 @@ def local_files(
         InputError: a place or its package is missing, an output exists already or several processes
             would write it, or a place cannot be read or written.
     """
-    tokens: list[str] = []
+    local_arguments: list[str] = []
     outputs: dict[str, Path] = {}
-    printed = any(token.startswith("--print_config") for token in arguments)
-    for key, value, given in _keys(command, arguments, several):
-        if printed or value is None or not _URL.match(value) or key not in (_OUT, *_READ):
-            tokens += given
-            continue
-        if key == _OUT:
-            outputs[value] = local = _output(value)
-        else:
-            local = _downloaded(value)
-        tokens += [token.replace(value, str(local)) for token in given]
-    yield tokens
+    keys = (_OUT, *_READ, *([_POSITIONAL] if command in _READERS else []))
+    if any(token.startswith("--print_config") for token in arguments):
+        keys = ()
+    for key, value, tokens in _keys(command, arguments, several):
+        if key in keys and value is not None and _URL.match(value):
+            local = _output(value) if key == _OUT else _downloaded(value)
+            if key == _OUT:
+                outputs[value] = local
+            tokens = [token.replace(value, str(local)) for token in tokens]
+        local_arguments += tokens
+    yield local_arguments
     for url, local in outputs.items():
         _upload(local, url)
         print(f"robustparse: uploaded to {url}", file=sys.stderr)
@@ -72,14 +69,18 @@ def local_files(
 def _keys(
     command: str, arguments: Sequence[str], several: Collection[str]
 ) -> Iterator[tuple[str, str | None, list[str]]]:
-    """Yield the key, the value and the tokens of every option and positional argument."""
-    current, positional = "", 0
+    """Yield the key, the value and the tokens of every option and positional argument.
+
+    A further value of an option that takes several has the option's key.
+    """
+    option, first = "", True
     for name, value, tokens in each_option(arguments):
-        current = name or (current if current in (*TAKE_SEVERAL, *several) else _POSITIONAL)
-        positional += not current
-        first = command == "merge" and not current and positional == 1
-        ignored = not current and command not in _READERS
-        yield _OUT if first else "-" if ignored else plain_key(current), value, tokens
+        option = name or (option if option in (*TAKE_SEVERAL, *several) else "")
+        if option:
+            yield plain_key(option), value, tokens
+            continue
+        yield _OUT if first and command == "merge" else _POSITIONAL, value, tokens
+        first = False
 
 
 def _place(url: str) -> tuple[Path, str]:
@@ -129,17 +130,17 @@ def _downloaded(url: str) -> Path:
         TemporaryDirectory(dir=folder) as unfinished,
         _opened(url, "cannot be read") as (system, path),
     ):
-        found = system.find(path)
-        if not found:
+        files = list(system.find(path))
+        if not files:
             raise InputError("no such file or folder", path=url)
         if system.exists(path + _RECORD):
-            found = [*found, path + _RECORD]
-        for each in found:
-            target = Path(unfinished, f"{name}{each.removeprefix(path)}")
-            if not each.startswith(path) or ".." in target.parts:
-                raise InputError(f"has a file outside of the folder: {each}", path=url)
+            files.append(path + _RECORD)
+        for file in files:
+            target = Path(unfinished, f"{name}{file.removeprefix(path)}")
+            if not file.startswith(path) or ".." in target.parts:
+                raise InputError(f"has a file outside of the folder: {file}", path=url)
             target.parent.mkdir(parents=True, exist_ok=True)
-            system.get_file(each, str(target))
+            system.get_file(file, str(target))
         version = folder / folder_digest(Path(unfinished))[:16]
         if not version.exists():
             with suppress(OSError):  # another process was faster
@@ -177,9 +178,9 @@ def _upload(local: Path, url: str) -> None:
     """
     (local.parent.parent / _UPLOADING).touch()
     with _opened(url, f"cannot be written, see {local}") as (system, path):
-        for each in sorted(each for each in local.parent.rglob("*") if each.is_file()):
-            name = each.relative_to(local.parent).as_posix().removeprefix(local.name)
-            _put(system, each, path + name)
+        for file in sorted(file for file in local.parent.rglob("*") if file.is_file()):
+            name = file.relative_to(local.parent).as_posix().removeprefix(local.name)
+            _put(system, file, path + name)
 
 
 def _put(system: Any, content: Path | bytes, target: str) -> None:
