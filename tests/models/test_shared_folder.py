@@ -195,9 +195,10 @@ def test_a_changed_bit_is_refused_or_changes_nothing(shared: Path) -> None:
         for at in range(0, len(content), len(content) // 40):
             path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
             try:
-                described, weights = read_model(shared / WEIGHTS)
-            except Exception:
+                Model.from_pretrained(shared)
+            except InputError:
                 continue
+            described, weights = read_model(shared / WEIGHTS)
             assert described == good[0]
             torch.testing.assert_close(weights, good[1], rtol=0, atol=0)
         path.write_bytes(content)
