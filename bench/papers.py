@@ -234,7 +234,7 @@ def origin(table: PaperTable, rows: Sequence[Row]) -> str:
     """Return on what our values were measured, with which seeds and by which command."""
     spec = table.spec
     if not rows:
-        return "Nothing of it is measured."
+        return "Not measured."
     sizes = dict.fromkeys(str(row["n_sentences"]) for row in rows if "n_sentences" in row)
     seeds = dict.fromkeys(row["seed"] for row in rows if "seed" in row)
     trained = dict.fromkeys(seed for row in rows for seed in row.get("seeds", ()))
