@@ -12,8 +12,9 @@ import unicodedata
 import zipfile
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from glob import iglob
 from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Sources = str | Path | Sequence[str | Path]
+"""A file, or several that are read as if they were joined in this order."""
+
 LOCK = ".lock"
+_PATTERN = re.compile(r"[*?[]")
+_NAMED = 3  # files in a message
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a path
 _CHECKPOINTS = ("best.ckpt", "last.ckpt", WEIGHTS)  # of a run, and of a shared model
 MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file may expand to much more
@@ -163,6 +169,34 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
         found = f"compressed by {how}, and then by {inner}"
         raise InputError(found, path=path, expected="one file", remedy="unpack the file")
     return text
+
+
+def each_path(sources: Sources) -> list[Path]:
+    """Return the path of each file."""
+    return [Path(sources)] if isinstance(sources, str | Path) else [*map(Path, sources)]
+
+
+def matching_files(pattern: str) -> list[str]:
+    """Return the files that a pattern such as ``part-*.tsv`` matches, in the order of their names.
+
+    ``**`` matches folders of any depth. A name without ``*``, ``?`` or ``[``, or of an existing
+    file or folder, is returned as it is.
+
+    Raises:
+        InputError: the pattern matches no file.
+    """
+    if not _PATTERN.search(pattern) or os.path.exists(pattern):  # noqa: PTH110 - of any length
+        return [pattern]
+    found = sorted(each for each in iglob(pattern, recursive=True) if Path(each).is_file())  # noqa: PTH207
+    if not found:
+        raise InputError("matches no file", path=pattern, remedy="correct the pattern")
+    return found
+
+
+def in_short(names: Sequence[str]) -> str:
+    """Return a list of files for a message, which names at most `_NAMED` of them."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def is_packed(content: bytes) -> bool:

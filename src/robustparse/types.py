@@ -1,7 +1,7 @@
 """The plain data types that all packages share: sentences, answers, examples, predictions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -195,7 +195,8 @@ class Example:
     """A sentence with its gold answer.
 
     Args:
-        id: position in its file, from 0. Random choices follow from (seed, id).
+        id: position in its file, or in all files that are read as one, from 0. Random choices
+            follow from (seed, id).
         sentence: the words and tags.
         gold: the gold answer, of the task's type: `DependencyTree` for dependency parsing,
             `LogicalForm` for semantic parsing, a label (`str`) for classification, `TagSequence`
@@ -204,6 +205,8 @@ class Example:
             from which a writer restores what a parse lacks; empty if made in memory.
         row: the text's row in its table, for the same purpose; None if made in memory.
         ending: the ending of a file of such examples, such as ``.conllx``; empty if made in memory.
+        path: the file or dataset that it was read from, for messages; empty if made in memory.
+            Examples that differ in it only are equal.
     """
 
     id: int
@@ -212,11 +215,20 @@ class Example:
     block: str = ""
     row: Row | None = None
     ending: str = ""
+    path: str = field(default="", repr=False, compare=False)
 
     @property
     def line(self) -> int:
         """Its first line in a table; otherwise its number, from 1."""
         return self.id + 1 if self.row is None else self.row.line
+
+    def place(self, path: object) -> str:
+        """Return its file and line for a message.
+
+        Args:
+            path: the file, if the example names none.
+        """
+        return f"{self.path or path}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)

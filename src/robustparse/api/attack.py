@@ -20,6 +20,7 @@ from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim
+from robustparse.files import Sources
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.options.recipe import Recipe
@@ -28,8 +29,8 @@ from robustparse.types import Example
 Victims = Model | AnsweringVictim | str | Path | Sequence[Model] | Sequence[str | Path]
 """A model, a black box or another victim, a checkpoint; or several models or checkpoints."""
 
-Examples = Sequence[Example] | str | Path
-"""Sentences with gold answers, a file of them, or ``"sample"``."""
+Examples = Sequence[Example] | Sources
+"""Sentences with gold answers, a file of them, several files, or ``"sample"``."""
 
 
 def recipe(name: str | Path) -> Attack:
@@ -65,7 +66,8 @@ def attack(
     Args:
         victim: a model, a list of models (one ensemble), the path of a checkpoint or several, or
             an adapter for a third-party model (`robustparse.victims`).
-        examples: sentences with gold answers, a file of them, or ``"sample"``.
+        examples: sentences with gold answers; a file of them, or several, which are read as one; or
+            ``"sample"``.
         attack: the name of an installed recipe, the path of one, or an `Attack`.
         seed: of all random choices; by default the attack's own.
         limit: attack only the first ``limit`` sentences.
@@ -121,12 +123,13 @@ def data_source(examples: Examples, seed: int, limit: int | None = None) -> Data
     Raises:
         InputError: they are not examples.
     """
-    if isinstance(examples, str | Path):
-        return DataFile(str(examples), seed, limit)
+    several = [examples] if isinstance(examples, str | Path) else examples
+    if several and all(isinstance(each, str | Path) for each in several):
+        return DataFile([str(each) for each in several], seed, limit)
     if not isinstance(examples, Sequence) or not all(isinstance(e, Example) for e in examples):
         raise InputError(
             f"got {repr(examples)[:60]}",
             key="examples",
-            expected="examples with gold answers, as of robustparse.read, or a file",
+            expected="examples with gold answers, as of robustparse.read, or files",
         )
     return GivenExamples(cast(Sequence[Example], examples), limit)

@@ -127,7 +127,7 @@ class AttackRun:
         kept = {key: value for key, value in arguments.items() if key not in PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
         used = {"seed": self.seed, **self.victim.settings}
-        used |= {"data": self.data.name, **self.data.settings}
+        used |= {"data": self.data.recorded, **self.data.settings}
         used |= {} if columns is None else {"columns": columns}
         identity = {
             "attack": self.recipe.name,

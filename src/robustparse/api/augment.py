@@ -28,6 +28,7 @@ from robustparse.evaluation.perturbed import Copy, idle, perturbed
 from robustparse.evaluation.records import (
     EXAMPLES,
     Summary,
+    data_name,
     read_adversarial,
     read_records,
     read_run,
@@ -82,7 +83,7 @@ def write_perturbed_copies(
         InputError: the file cannot be used, the name of the output does not fit the data, or
             nothing was changed.
     """
-    check_output(out, file.name, task)
+    check_output(out, file, task)
     check_pairs(keep, license)
     _check_shard(file, keep)
     examples = new = file.read(task)
@@ -177,22 +178,22 @@ def write_adversarial_copies(
     return summary
 
 
-def check_output(out: Path, data: str, task: Task) -> None:
-    """Check that the name of the output fits the data's format and is not the data file.
+def check_output(out: Path, file: DataFile, task: Task) -> None:
+    """Check that the name of the output fits the data's format and is not a data file.
 
     Raises:
-        InputError: it does not fit, or is the data file.
+        InputError: it does not fit, or is a data file.
     """
-    expected = task.files.ending(data)
+    expected = task.files.ending(file.names[0])
     if out.suffix.lower() != expected:
         raise InputError(
-            f"copies of {data} are written in the format {expected}",
+            f"copies of {file.name} are written in the format {expected}",
             path=out,
             key="--out",
             remedy=f"name a file that ends in {expected}",
         )
-    if data != SAMPLE:
-        check_no_input(out, [data], key="--out")
+    if file.names != (SAMPLE,):
+        check_no_input(out, file.names, key="--out")
 
 
 def check_copies(out: Path, copies: int) -> None:
@@ -239,7 +240,7 @@ def _card(file: DataFile, made: Mapping[str, Any], license: str) -> Card:
     """Return the card of a dataset that operations made."""
     operations = ", ".join(made["operations"])
     facts = {
-        "data": f"{Path(file.name).name}, SHA-256 {file.digest() or 'unknown'}",
+        "data": f"{data_name(file.names)}, SHA-256 {file.digest() or 'unknown'}",
         "recipe": operations,
         "seed": file.seed,
     }
@@ -322,7 +323,12 @@ def _write(
         else:
             pieces = task.files.write_all((copy, None, None) for copy, _ in counted())
         head = write_pieces(file_of_copies, pieces)
-    drawn = {"data": file.name, "fraction": file.fraction, "fraction_of": file.unit, "keep": keep}
+    drawn = {
+        "data": file.recorded,
+        "fraction": file.fraction,
+        "fraction_of": file.unit,
+        "keep": keep,
+    }
     sums = {"examples": examples, "copies": counts}
     write_json(summary_beside(out), copies_summary(made, drawn, sums))
     if file.shard is not None:

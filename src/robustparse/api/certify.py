@@ -75,7 +75,7 @@ class CertifyRun:
         """Return what distinguishes this run from others; the size of batches does not."""
         table = self.exhaustive.substitutes
         used = {"seed": self.seed, **self.victim.settings}
-        used |= {"data": self.data.name, **self.data.settings}
+        used |= {"data": self.data.recorded, **self.data.settings}
         identity = {
             "victims": self.victim.names,
             "edits": list(self.exhaustive.edits),

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from robustparse.certificates.recoding import Recoding
 from robustparse.certificates.word_answers import WordAnswers, substitutes_as_read
 from robustparse.data.encoding import Encoding
 from robustparse.errors import InputError, check_choice
-from robustparse.files import check_output_file
+from robustparse.files import Sources, check_output_file
 from robustparse.tasks.registry import all_tasks, named, task_of
 from robustparse.tasks.task import Task
 from robustparse.types import DependencyTree, Example, LogicalForm, Sentence, TagSequence
 
-TrainingData: TypeAlias = str | Path | DataFile | Sequence[Example]
-"""A file of training text, or its examples."""
+TrainingData: TypeAlias = Sources | DataFile | Sequence[Example]
+"""A file of training text, or several, or its examples."""
 
 StopWordList = Literal["nltk", "textfooler"]
 
@@ -65,7 +65,7 @@ def encode(
     source = _source(data)
     if out is not None:
         table = () if isinstance(substitutes, SubstitutionTable) else (str(substitutes),)
-        check_output_file(Path(out), [source.name, *table])
+        check_output_file(Path(out), [*source.names, *table])
     if not isinstance(substitutes, SubstitutionTable):
         substitutes = SubstitutionTable.read(substitutes)
     kind = _task(source, task)
@@ -89,7 +89,7 @@ def encode(
         made,
         {
             "substitutes": substitutes.digest,
-            "data": {source.name: source.digest()},
+            "data": source.digests(),
             "fidelity": weight,
             "measure": measure,
             "stop_words": stop_words,
@@ -104,12 +104,13 @@ def encode(
 def _source(data: TrainingData) -> DataFile | GivenExamples:
     if isinstance(data, DataFile):
         return data
-    if isinstance(data, str | Path):
-        return DataFile(str(data), split="train")
-    if not data or not all(isinstance(example, Example) for example in data):
-        expected = "examples with gold answers, as of robustparse.read, or a file"
+    several = [data] if isinstance(data, str | Path) else data
+    if several and all(isinstance(each, str | Path) for each in several):
+        return DataFile([str(each) for each in several], split="train")
+    if not several or not all(isinstance(each, Example) for each in several):
+        expected = "examples with gold answers, as of robustparse.read, or files"
         raise InputError(f"got {data!r:.60}", key="data", expected=expected)
-    return GivenExamples(data)
+    return GivenExamples(cast(Sequence[Example], several))
 
 
 def _task(source: DataFile | GivenExamples, name: str | None) -> Task:
@@ -117,7 +118,7 @@ def _task(source: DataFile | GivenExamples, name: str | None) -> Task:
     if name is not None:
         return named(name)
     if isinstance(source, DataFile):
-        return named("dependency") if source.name == "sample" else task_of(source.name)
+        return named("dependency") if source.name == "sample" else task_of(source.names[0])
     kinds = {task.answers.gold_type: task for task in all_tasks()}
     return kinds.get(type(source.sentences[0].gold), named("classification"))
 

@@ -1,13 +1,13 @@
 """``robustparse.evaluate``, ``read`` and ``sample``: sentences, and scores on them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
 from robustparse.api.inputs import system_name
 from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
 from robustparse.evaluation.clean import predictions, scores_of
+from robustparse.files import Sources
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
@@ -15,15 +15,15 @@ from robustparse.types import Example
 
 
 def read(
-    path: str | Path,
+    path: Sources,
     task: str | Task = "dependency",
     max_length: int | None = None,
     columns: Sequence[str] | None = None,
 ) -> list[Example]:
-    """Read the examples of a file.
+    """Read the examples of a file, or of several as of one file that joins them.
 
     Args:
-        path: the file.
+        path: the file, or several of one kind.
         task: the kind of its answers: a name, or a model's ``task``.
         max_length: words in the longest allowed sentence; None allows any.
         columns: for texts in tables, the names of the columns of text and answer, if they are

@@ -1,19 +1,21 @@
 """Models from checkpoints, and digests of files."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.data.datamodule import SAMPLE
+from robustparse.data.tables import is_dataset
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
-from robustparse.files import checkpoint_file, path_digest
+from robustparse.files import checkpoint_file, matching_files, path_digest, plain_name
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
 from robustparse.models.mean_scores import Mean
 from robustparse.pretrained.hub import WEIGHTS
 
 Paths = list[str] | str
-"""What `--checkpoint` takes: one path or several, which make an ensemble."""
+"""What `--checkpoint` and `--data` take: one path or several."""
 
 
 def checkpoint_files(paths: Paths) -> list[str]:
@@ -60,6 +62,56 @@ def _name(file: Path) -> str:
     if file.stem in ("best", "last"):
         return file.resolve().parent.name
     return file.name.removesuffix(".ckpt")
+
+
+def data_files(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the data files of names and patterns, in their order; see `matching_files`.
+
+    Raises:
+        InputError: there is none, a pattern matches none, a file is named twice, or the sample or
+            standard input (``-``) is not alone.
+    """
+    several = [names] if isinstance(names, str) else names
+    files = [
+        file for name in several for file in ([name] if is_dataset(name) else matching_files(name))
+    ]
+    if not files:
+        raise InputError("names no file", key="--data")
+    if len(files) == 1:
+        return (files[0],)
+    seen: dict[str, str] = {}
+    for file in files:
+        if file in (SAMPLE, "-"):
+            found = f"{file!r} with other data"
+            raise InputError(
+                found, key="--data", expected="it alone", remedy="leave the others out"
+            )
+        first = seen.setdefault(os.path.realpath(file), file)
+        if first is not file:
+            same = "" if first == file else f", as {first}"
+            raise InputError(f"is given twice{same}", path=file, remedy="give each file once")
+    return tuple(files)
+
+
+def check_same_kind(files: Sequence[str]) -> None:
+    """Check that the names of data files that are read as one have the same ending.
+
+    Raises:
+        InputError: two endings differ.
+    """
+    kinds = {_kind(file): file for file in reversed(files)}
+    if len(kinds) > 1:
+        (first, path), (kind, other), *_ = reversed(kinds.items())
+        expected = f"{first}, as {path} is"
+        remedy = "give files of one kind, or convert them"
+        raise InputError(f"is {kind}", path=other, key="--data", expected=expected, remedy=remedy)
+
+
+def _kind(file: str) -> str:
+    if is_dataset(file):
+        return "a dataset"
+    ending = Path(plain_name(file)).suffix.lower()
+    return f"a {ending} file" if ending else "a file without an ending"
 
 
 def digest(path: str) -> str:

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from robustparse.api.inputs import digest
+from robustparse.api.sources import DataFile
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.errors import InputError
 from robustparse.evaluation.records import SCORES, RunRecord, read_record
@@ -113,14 +114,15 @@ def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Seque
         remedy = "run evaluate again with the --data and --limit of the attacks"
         raise InputError(f"has {found} sentences", path=path, expected=f"{size}", remedy=remedy)
     with as_written(path, "evaluate"):
-        data, victims = str(scores["data"]), [str(each) for each in scores["checkpoints"]]
+        data = DataFile(scores["data"])
+        victims = [str(each) for each in scores["checkpoints"]]
     checkpoints = [] if "victim" in scores else victims
-    for file in [*checkpoints, *([data] if entry["data"]["sha256"] else [])]:
+    for file in [*checkpoints, *(data.names if entry["data"]["sha256"] else [])]:
         if not Path(file).exists():
             found, remedy = f"names {file}, which is missing", "move it back, or run evaluate again"
             raise InputError(found, path=path, remedy=remedy)
     attacked = run.get("sha256", {})
-    digests = {**attacked, "data": digest(data)}
+    digests = {**attacked, "data": data.digest()}
     if checkpoints:
         digests["checkpoint"] = [digest(file) for file in checkpoints]
     if digests.get("checkpoint") in [[each] for each in model_digests]:  # the same model

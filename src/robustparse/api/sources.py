@@ -14,7 +14,14 @@ from typing import Any
 
 import torch
 
-from robustparse.api.inputs import Paths, checkpoint_files, digest, load_models
+from robustparse.api.inputs import (
+    Paths,
+    check_same_kind,
+    checkpoint_files,
+    data_files,
+    digest,
+    load_models,
+)
 from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import Known
@@ -23,6 +30,7 @@ from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.clean import AnsweringVictim
+from robustparse.files import in_short
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import argument_names
@@ -158,9 +166,13 @@ def known_to(victim: object) -> Known:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file, or a split of the sample; the fields are options of ``attack``."""
+    """A file, or several that are read as one, or a split of the sample.
 
-    name: str
+    ``names`` may hold patterns, which are replaced by the files that they match (`data_files`). The
+    other fields are options of ``attack``.
+    """
+
+    names: Sequence[str]
     seed: int = 0
     limit: int | None = None
     fraction: float = 1.0
@@ -171,6 +183,19 @@ class DataFile:
     tagger: str | None = None
     shard: Shard | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", data_files(self.names))
+
+    @property
+    def name(self) -> str:
+        """The name of the data in messages."""
+        return in_short(self.names)
+
+    @property
+    def recorded(self) -> str | list[str]:
+        """The file, or the list of several, as in ``run.json``."""
+        return self.names[0] if len(self.names) == 1 else [*self.names]
+
     @property
     def settings(self) -> dict[str, Any]:
         """Limit, fraction, tagger and shard."""
@@ -179,9 +204,16 @@ class DataFile:
         drawn = {"limit": self.limit, "fraction": self.fraction, "fraction_of": self.unit}
         return {**drawn, **tagger, **shard}
 
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each file."""
+        return {name: digest(name) for name in self.names}
+
     def digest(self) -> str:
-        """Return the SHA-256 of the file."""
-        return digest(self.name)
+        """Return the SHA-256 of the file; of several, that of the lines of their SHA-256."""
+        digests = [*self.digests().values()]
+        if len(digests) == 1 or not all(digests):
+            return digests[0] if len(digests) == 1 else ""
+        return hashlib.sha256("".join(f"{each}\n" for each in digests).encode()).hexdigest()
 
     def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008
         """Read the sentences.
@@ -205,20 +237,21 @@ class DataFile:
             check_tagger(self.tagger)
         check_fraction("--tokens" if self.unit == "tokens" else "--fraction", self.fraction)
         files = task.files
-        if self.name == SAMPLE:
+        if self.names == (SAMPLE,):
             whole = files.sample(self.seed, self.split)
             return self._chosen_of(whole)
-        check_ending(self.name, task)
+        check_same_kind(self.names)
+        check_ending(self.names[0], task)
         counted = self.unit == "sentences" and self.columns is None and self.shard is not None
         if counted and isinstance(files, ReadsSome):
             return files.read_some(
-                self.name,
+                self.names,
                 self.max_length,
                 "--max_length",
                 lambda count: self._chosen([1] * count),
             )
         whole = files.read(
-            self.name, self.max_length, limit="--max_length", columns=self.columns, known=known
+            self.names, self.max_length, limit="--max_length", columns=self.columns, known=known
         )
         return self._chosen_of(whole)
 
@@ -269,6 +302,20 @@ class GivenExamples:
     def settings(self) -> dict[str, Any]:
         """The limit."""
         return {"limit": self.limit}
+
+    @property
+    def names(self) -> tuple[str]:
+        """The name, as of the only file."""
+        return (self.name,)
+
+    @property
+    def recorded(self) -> str:
+        """The name."""
+        return self.name
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of the sentences by the name."""
+        return {self.name: self.digest()}
 
     def digest(self) -> str:
         """Return the SHA-256 of the sentences."""

@@ -89,7 +89,7 @@ def substitutes(
     names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
     given, cache = _data(data), None
     if out is not None:
-        check_output_file(Path(out), [*names, *(each.name for each in given)])
+        check_output_file(Path(out), [*names, *(name for each in given for name in each.names)])
         cache = Path(f"{out}.cache")
     settings = SourceSettings(top=top, cosine=cosine, contexts=contexts, cache=cache, device=device)
     check_tagset("substitutes", tagset)
@@ -107,7 +107,7 @@ def substitutes(
     sizes |= {"pooled": TableSize.of(pooled, types), "table": TableSize.of(whole, types)}
     about: dict[str, Any] = {
         "sources": {name: source.fingerprint() for name, source in made.items()},
-        "data": dict(sorted((each.name, each.digest()) for each in given)),
+        "data": dict(sorted(item for each in given for item in each.digests().items())),
         "same_tag": same_tag,
         "symmetric": symmetric,
         "tagset": types.tagset,
@@ -174,7 +174,7 @@ def _sentences(data: DataFile | GivenExamples, task: str | None) -> list[Sentenc
         files = None if task is None else named(task).files
         examples = data.sentences
         return [each.sentence if files is None else files.surface(each) for each in examples]
-    kind = task_of(data.name) if task is None else named(task)
+    kind = task_of(data.names[0]) if task is None else named(task)
     sentences = [kind.files.surface(example) for example in data.read(kind)]
     if data.tagger is None:
         return sentences

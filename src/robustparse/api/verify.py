@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from robustparse.api.attack_run import AttackRun
+from robustparse.api.inputs import Paths
 from robustparse.api.sources import DataFile, GivenExamples, GivenVictim, VictimSource
 from robustparse.errors import InputError, check_least
 from robustparse.evaluation.clean import AnsweringVictim
@@ -47,7 +48,7 @@ class Verified:
 def verify(
     entry: Entry,
     victim: VictimSource,
-    data: str | None = None,
+    data: Paths | None = None,
     sentences: int = 50,
     seed: int = 0,
     device: str = "auto",
@@ -60,7 +61,7 @@ def verify(
     Args:
         entry: the entry.
         victim: the system of the entry.
-        data: the file of the sentences; by default the one that the entry names.
+        data: the file of the sentences, or several; by default those that the entry names.
         sentences: how many sentences.
         seed: draws them.
         device: where models compute.
@@ -120,7 +121,7 @@ def _attack_again(
     entry: Entry,
     attack: AttackEntry,
     victim: AnsweringVictim,
-    data: str | None,
+    data: Paths | None,
     chosen: Sequence[int],
     device: str,
 ) -> SentenceCounts:
@@ -159,7 +160,7 @@ def _recipe(run: RunRecord, path: Path) -> Recipe:
 def _examples(
     entry: Entry,
     run: RunRecord,
-    data: str | None,
+    data: Paths | None,
     victim: AnsweringVictim,
     punctuation: PunctuationPolicy,
 ) -> list[Example]:
@@ -168,9 +169,8 @@ def _examples(
     Raises:
         InputError: the file is missing, is another one, or has other sentences.
     """
-    name = data or run.get("data", "")
     file = DataFile(
-        name,
+        data or run.get("data", ""),
         run.get("seed") or 0,
         run.get("limit"),
         run.get("fraction") or 1.0,
@@ -179,15 +179,17 @@ def _examples(
         tagger=run.get("tagger"),
     )
     if file.digest() != entry["data"]["sha256"]:
-        found = "not the sentences of the entry" if Path(name).exists() else "no such file"
+        missing = next((name for name in file.names if not Path(name).exists()), None)
+        found = "not the sentences of the entry" if missing is None else "no such file"
         expected = f"{entry['data']['name']}, SHA-256 {entry['data']['sha256']}"
         remedy = "name that file with --data"
-        raise InputError(found, path=name, key="--data", expected=expected, remedy=remedy)
+        path = file.name if missing is None else missing
+        raise InputError(found, path=path, key="--data", expected=expected, remedy=remedy)
     examples = file.examples(victim, punctuation)
     if len(examples) != len(entry["counted"]):
         found, expected = f"{len(examples)} sentences", f"the entry's {len(entry['counted'])}"
         remedy = "use the version of robustparse that the entry names"
-        raise InputError(found, path=name, expected=expected, remedy=remedy)
+        raise InputError(found, path=file.name, expected=expected, remedy=remedy)
     return examples
 
 

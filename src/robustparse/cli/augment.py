@@ -83,7 +83,7 @@ def augment(
     if operations is not None and attack is None and checkpoint is None:
         _refuse({"--tagger": run.tagger}, "applies to attacks only", "leave it out")
         file = data.file(run.seed or 0, share, unit, split="train")
-        kind = _task(data.data, task, language)
+        kind = _task(file.names[0], task, language)
         write_perturbed_copies(Path(out), file, kind, operations, similarity, keep, of_dataset)
     elif operations is None and attack is not None and checkpoint is not None:
         only = "applies to operations only"
@@ -99,7 +99,7 @@ def augment(
             seed=seed,
             device=decoding.device,
             devices=run.devices,
-            check=partial(check_output, Path(out), data.data),
+            check=partial(check_output, Path(out), file),
         )
         summary = write_adversarial_copies(Path(out), file, attack_run, attack, keep, of_dataset)
         print_summary(system_name(attack_run.victim.names), summary)

@@ -75,9 +75,8 @@ def evaluate(
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
     """
-    source, name = victim.source(), data.data
-    opened, names = source.open(victim.device), source.names
-    file = data.file(seed)
+    source, file = victim.source(), data.file(seed)
+    opened, names, name = source.open(victim.device), source.names, file.name
     if file.shard is not None:
         _check_shard(out, perturbed_files)
     examples = file.examples(opened, punctuation)
@@ -107,7 +106,12 @@ def evaluate(
         "hypothesis_only": hypotheses,
         "service": service,
     }
-    about = {"task": task.name, "checkpoints": names, "data": name, "punctuation": punctuation}
+    about = {
+        "task": task.name,
+        "checkpoints": names,
+        "data": file.recorded,
+        "punctuation": punctuation,
+    }
     run: dict[str, Any] = {"about": about, "settings": source.settings, "seed": seed}
     run |= {"hypothesis_only": hypothesis_only}
     run |= {"operations": [each.name for each in perturbed or []]}

@@ -84,8 +84,9 @@ MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
 # Options of a command that take several values.
 SEVERAL = {
     "substitutes": ("--sources", "--data"),
-    "certify": ("--edits",),
-    "attack": ("--format",),
+    "certify": ("--edits", "--data"),
+    "attack": ("--format", "--data"),
+    **dict.fromkeys(("augment", "encode", "evaluate", "predict", "verify"), ("--data",)),
     "ensemble": ("--seeds", "--embeddings", "--attack", "--subsets"),
     "share": ("--results",),
     "report": ("--leaderboard",),

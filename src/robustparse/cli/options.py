@@ -85,9 +85,10 @@ class TextOptions:
 class DataOptions(TextOptions):
     """The sentences of a command, with their gold answers."""
 
-    data: str
-    """a data file, or ``sample`` for the embedded sentences: the test split, or in ``augment`` the
-    training split."""
+    data: Paths
+    """a data file; or several of one kind, which are read as one file in this order, also by
+    patterns in quotation marks, such as 'part-*.conllu', whose files are sorted by name; or
+    ``sample`` for the embedded sentences: the test split, or in ``augment`` the training split."""
     limit: int | None = None
     """take only the first LIMIT sentences."""
 
@@ -103,7 +104,7 @@ class DataOptions(TextOptions):
         split: str = "test",
         tagger: str | None = None,
     ) -> DataFile:
-        """Return the file, of which a fraction is drawn with the seed.
+        """Return the files, of which a fraction is drawn with the seed.
 
         The shard is taken after the fraction and the limit.
         """

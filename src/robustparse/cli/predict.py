@@ -7,17 +7,17 @@ scores are equal up to rounding.
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from robustparse.api.inputs import digest
-from robustparse.api.sources import Checkpoints, known_to
+from robustparse.api.inputs import Paths, check_same_kind
+from robustparse.api.sources import Checkpoints, DataFile, known_to
 from robustparse.api.tables import terminal
 from robustparse.cli.options import TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
@@ -30,6 +30,7 @@ from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import (
     PACKED,
     check_no_input,
+    in_short,
     is_packed,
     plain_name,
     read_bytes,
@@ -51,7 +52,7 @@ ROWS = 10_000  # rows of a table that are answered at once
 def predict(
     victim: VictimOptions,
     reading: TextOptions,
-    data: str = STANDARD,
+    data: Paths = STANDARD,
     out: str = STANDARD,
     format: str | None = None,
     shard: str | None = None,
@@ -63,7 +64,8 @@ def predict(
         reading: how the texts are read.
         data: raw text with one sentence per line, words separated by blanks (for a classifier of
             pairs: premise, tab, hypothesis); or a file or dataset in a format of the model's task,
-            whose gold answers are ignored and may be missing; ``-`` is standard input.
+            whose gold answers are ignored and may be missing; several of one kind are read as one,
+            also by patterns in quotation marks, such as 'part-*.txt'; ``-`` is standard input.
         out: the file to write, in the format of the data or, for raw text, in the format of the
             model's task; ``-`` is standard output.
         format: the format of the data as a file ending, such as ``conllu``; ``txt`` is raw text. By
@@ -72,24 +74,25 @@ def predict(
         shard: I/N, to answer only the shard I of N equal ranges of the sentences, from 1;
             `robustparse merge` joins the files that the shards write.
     """
-    chosen = None if shard is None else _shard(shard, data, out)
+    file = DataFile(data)
+    names, name = file.names, _shown(file.name)
+    chosen = None if shard is None else _shard(shard, names[0], out)
     max_length, columns = reading.max_length, reading.columns
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
     source = victim.source()
     opened = source.open(victim.device)
-    name = "standard input" if data == STANDARD else data
-    ending = (format or _ending_of(data)).lstrip(".").lower() or RAW
-    _check_formats(opened, data, ending, format, out)
-    _check_output(out, [data, *(source.names if isinstance(source, Checkpoints) else ())])
+    ending = (format or _ending_of(names[0])).lstrip(".").lower() or RAW
+    _check_formats(opened, names, ending, format, out)
+    _check_output(out, [*names, *(source.names if isinstance(source, Checkpoints) else ())])
     warned: set[str] = set()
     count = 0
 
-    def answered(pieces: Iterable[list[Example]], file: object) -> Iterator[Written]:
+    def answered(pieces: Iterable[list[Example]], written: object) -> Iterator[Written]:
         nonlocal count
         for examples in pieces:
-            if isinstance(file, Stream):
-                file.check()  # further answers would reach nobody
+            if isinstance(written, Stream):
+                written.check()  # further answers would reach nobody
             warnings = opened.warnings(examples, name, gold=False)
             for warning in chain(warnings, opened.task.files.not_written(examples, name)):
                 if warning not in warned:
@@ -98,17 +101,17 @@ def predict(
             yield from _answered(opened, examples)
             count += len(examples)
 
-    with standard_output() if out == STANDARD else written(Path(out)) as file:
+    with standard_output() if out == STANDARD else written(Path(out)) as answers:
         multiline = opened.task.files.multiline and ending not in TABLES
-        of_rows = is_dataset(data) or (ending != RAW and not multiline)
+        of_rows = is_dataset(names[0]) or (ending != RAW and not multiline)
         read = _rows if of_rows else _texts
-        pieces = read(data, name, ending, opened, max_length, columns, chosen)
+        pieces = read(names, ending, opened, max_length, columns, chosen)
         if out != STANDARD:
             remove_record(Path(out))
-        head = write_pieces(file, opened.task.files.write_all(answered(pieces, file)))
+        head = write_pieces(answers, opened.task.files.write_all(answered(pieces, answers)))
     if chosen is not None:
-        digests = {**source.digests(), "data": digest(data)}
-        run = {"models": source.names, **source.settings, "data": data, "format": ending}
+        digests = {**source.digests(), "data": file.digest()}
+        run = {"models": source.names, **source.settings, "data": file.recorded, "format": ending}
         run |= {"columns": columns, "sha256": digests}
         write_shard(Path(out), "predict", chosen, opened.task, run, {"texts": count}, {"": head})
     if out != STANDARD:
@@ -140,14 +143,17 @@ def _shard(shard: str, data: str, out: str) -> Shard:
 
 
 def _check_formats(
-    victim: AnsweringVictim, data: str, ending: str, format: str | None, out: str
+    victim: AnsweringVictim, names: Sequence[str], ending: str, format: str | None, out: str
 ) -> None:
     """Check ``--format``; warn if the ending of the output belongs to another table format.
 
     Raises:
-        InputError: the model's task has no such format.
+        InputError: the model's task has no such format; or, without ``--format``, the data have
+            different ones.
     """
-    files = victim.task.files
+    files, data = victim.task.files, names[0]
+    if format is None:
+        check_same_kind(names)
     if format is not None and ending != RAW and f".{ending}" not in files.endings:
         expected = f"{RAW} or one of {', '.join(each.lstrip('.') for each in files.endings)}"
         raise InputError(f"got {format!r}", key="--format", expected=expected)
@@ -161,72 +167,82 @@ def _check_formats(
         )
 
 
+def _shown(name: str) -> str:
+    return "standard input" if name == STANDARD else name
+
+
 def _rows(
-    data: str,
-    name: str,
+    names: Sequence[str],
     ending: str,
     victim: AnsweringVictim,
     max_length: int,
     columns: list[str] | None,
     shard: Shard | None,
 ) -> Iterator[list[Example]]:
-    """Yield the examples of a table, which is read as a whole, in pieces; or those of a shard."""
-    task = victim.task
-    with TemporaryDirectory() as folder, _named(name, 0):
-        path = Path(data)
-        if not is_dataset(data) and (data == STANDARD or ending != _ending_of(data)):
-            with _opened(data) as source:
-                path = _copy(Path(folder), ending, b"".join(_lines(source, name)))
+    """Yield the examples of tables, which are read as a whole, in pieces; or those of a shard."""
+    task, paths, copied = victim.task, list[Path](), dict[str, str]()
+    with TemporaryDirectory() as folder, _named(copied, _shown(in_short(names)), 0):
+        for number, data in enumerate(names):
+            path = Path(data)
+            if not is_dataset(data) and (data == STANDARD or ending != _ending_of(data)):
+                path = Path(folder, f"{number}.{ending}")
+                copied[str(path)] = _shown(data)
+                with _opened(data) as source:
+                    _copy(path, b"".join(_lines(source, _shown(data))))
+            paths.append(path)
         known = known_to(victim)
-        examples = task.files.read(path, max_length, False, "--max_length", columns, known)
+        examples = task.files.read(paths, max_length, False, "--max_length", columns, known)
         examples = examples if shard is None else [*shard.part(examples)]
-        task.files.check(examples, name, victim.check)
+        task.files.check(examples, in_short(names), victim.check)
     for first in range(0, len(examples), ROWS):
         yield examples[first : first + ROWS]
 
 
 def _texts(
-    data: str,
-    name: str,
+    names: Sequence[str],
     ending: str,
     victim: AnsweringVictim,
     max_length: int,
     columns: list[str] | None,
     shard: Shard | None,
 ) -> Iterator[list[Example]]:
-    """Yield the examples of each piece of raw text or of a treebank, or of a shard of it.
+    """Yield the examples of each piece of raw texts or of treebanks, or of a shard of them.
 
     Sentences of other shards are counted and skipped, not read.
     """
     if columns is not None and ending == RAW:
         found = "raw text has no columns"
+        name = _shown(in_short(names))
         raise InputError(found, path=name, key="--columns", remedy="leave them out")
     task, known = victim.task, known_to(victim)
-    with TemporaryDirectory() as folder, _opened(data) as source:
-        lines, skipped, multiline = _lines(source, name), 0, ending != RAW and task.files.multiline
-        if shard is not None:
-            with _opened(data) as counted:
-                skipped, end = _shard_lines(shard, _lines(counted, name), multiline)
-            lines = islice(lines, skipped, end)
-        for first, content in _pieces(lines, multiline):
-            piece = _copy(Path(folder), ending, content)
-            with _named(name, skipped + first):
-                if ending == RAW:
-                    examples = _raw(piece, max_length, victim.pairs)
-                    victim.check(examples)
-                else:
-                    examples = task.files.read(
-                        piece, max_length, False, "--max_length", columns, known
-                    )
-                    task.files.check(examples, piece, victim.check)
-            yield examples
+    multiline = ending != RAW and task.files.multiline
+    ranges: Iterable[tuple[int, int | None]] = repeat((0, None), len(names))
+    if shard is not None:
+        ranges = _shard_lines(shard, names, multiline)
+    with TemporaryDirectory() as folder:
+        piece = Path(folder, f"piece.{ending}")
+        for data, (skipped, end) in zip(names, ranges, strict=True):
+            if end == skipped:
+                continue
+            with _opened(data) as source:
+                lines = islice(_lines(source, _shown(data)), skipped, end)
+                for first, content in _pieces(lines, multiline):
+                    _copy(piece, content)
+                    with _named({str(piece): _shown(data)}, _shown(data), skipped + first):
+                        if ending == RAW:
+                            examples = _raw(piece, max_length, victim.pairs)
+                            victim.check(examples)
+                        else:
+                            examples = task.files.read(
+                                piece, max_length, False, "--max_length", columns, known
+                            )
+                            task.files.check(examples, piece, victim.check)
+                    yield examples
 
 
-def _copy(folder: Path, ending: str, content: bytes) -> Path:
-    piece = folder / f"piece.{ending}"
+def _copy(piece: Path, content: bytes) -> None:
     with writing(piece, "it is needed for a piece of the data", "free some space there"):
         piece.write_bytes(content)
-    return piece
 
 
 def _ending_of(data: str) -> str:
@@ -293,14 +309,32 @@ def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
         raise InputError(found, path=name, key="--data", remedy=remedy) from None
 
 
-def _shard_lines(shard: Shard, lines: Iterable[bytes], multiline: bool) -> tuple[int, int]:
-    """Return the first line of a shard, from 0, and the line after its last one.
+def _shard_lines(shard: Shard, names: Sequence[str], multiline: bool) -> list[tuple[int, int]]:
+    """Return the first line of a shard in each file, from 0, and the line after its last one.
+
+    They are equal if the shard has no example in the file.
 
     Args:
         shard: the shard.
-        lines: all lines.
+        names: the files.
         multiline: see `_pieces`.
     """
+    starts = []
+    for data in names:
+        with _opened(data) as source:
+            starts.append(_starts(_lines(source, data), multiline))
+    chosen, ranges, first = shard.part(range(sum(len(each) - 1 for each in starts))), [], 0
+    for each in starts:
+        begin, end = (
+            min(max(position - first, 0), len(each) - 1) for position in (chosen[0], chosen[-1] + 1)
+        )
+        ranges.append((each[begin], each[end]))
+        first += len(each) - 1
+    return ranges
+
+
+def _starts(lines: Iterable[bytes], multiline: bool) -> "array[int]":
+    """Return the line where each example begins, from 0, and the number of lines."""
     starts, inside, count = array("q"), False, 0
     for line in lines:
         blank = not line.strip()
@@ -308,8 +342,7 @@ def _shard_lines(shard: Shard, lines: Iterable[bytes], multiline: bool) -> tuple
             starts.append(count)
         inside, count = not blank, count + 1
     starts.append(count)
-    examples = shard.part(range(len(starts) - 1))
-    return starts[examples[0]], starts[examples[-1] + 1]
+    return starts
 
 
 def _pieces(source: Iterable[bytes], multiline: bool) -> Iterator[tuple[int, bytes]]:
@@ -352,11 +385,17 @@ def _opened(data: str) -> BinaryIO:
 
 
 @contextmanager
-def _named(name: str, first: int) -> Iterator[None]:
-    """Report errors in a piece with the line number in the whole input."""
+def _named(copied: Mapping[str, str], name: str, first: int) -> Iterator[None]:
+    """Report errors in a copy of data, or of a piece of them, with the place in the data.
+
+    Args:
+        copied: copy -> the name of its data.
+        name: the data, if an error names no file.
+        first: the lines before the piece.
+    """
     try:
         yield
     except InputError as error:
-        error.path = name
+        error.path = copied.get(str(error.path), str(error.path or name))
         error.line = None if error.line is None else first + error.line
         raise

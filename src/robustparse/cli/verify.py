@@ -21,7 +21,7 @@ from robustparse.victims.black_box import BlackBox
 def verify(
     entry: str,
     sentences: int = 50,
-    data: str | None = None,
+    data: Paths | None = None,
     checkpoint: Paths | None = None,
     victim: BlackBox | None = None,
     seed: int = 0,
@@ -33,7 +33,7 @@ def verify(
     Args:
         entry: an entry.json, or its folder.
         sentences: how many sentences, drawn at random.
-        data: the file of the sentences; by default the one that the entry names.
+        data: the file of the sentences, or several; by default those that the entry names.
         checkpoint: the model; by default the one in the folder of the entry.
         victim: the system of an entry without a shared model, as for attack.
         seed: draws the sentences.

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustparse.data.tables import Table
@@ -167,6 +168,82 @@ def choose(
     return _rows(table, _by_position(table, form), form, guessed=line)
 
 
+def choose_alike(
+    tables: Sequence[Table],
+    columns: Sequence[str] | None,
+    known: Known,
+    form: Format,
+    labelled: bool,
+) -> list[Rows]:
+    """Choose the columns of each of several tables that are read as one; see `choose`.
+
+    Raises:
+        InputError: see `choose`; or the tables have different columns.
+    """
+    chosen = [
+        choose(table, columns, each, form, labelled)
+        for table, each in zip(tables, _with_others(tables, known), strict=True)
+    ]
+    check_alike(
+        [(table.path, _described(rows)) for table, rows in zip(tables, chosen, strict=True)]
+    )
+    return chosen
+
+
+def check_alike(files: Sequence[tuple[Path, str]]) -> None:
+    """Check that files that are read as one have the same format.
+
+    Args:
+        files: each file, and a description of its format.
+
+    Raises:
+        InputError: a file has another format than the first one; the error names both.
+    """
+    for path, description in files[1:]:
+        if description != files[0][1]:
+            raise InputError(
+                description,
+                path=path,
+                expected=f"{files[0][1]}, as {files[0][0]} has",
+                remedy="give all files the same format, or read them one by one",
+            )
+
+
+def _with_others(tables: Sequence[Table], known: Known) -> list[Known]:
+    """Return what is known of each table, with the labels and first rows of the other tables."""
+    if len(tables) == 1:
+        return [known]
+    # Only the header of a table without names of columns is found by other tables.
+    unnamed = [[] if table.named else [*table.rows] for table in tables]
+    counts = [Counter(_last_cell(values) for _, values in rows[1:]) for rows in unnamed]
+    firsts = [[*rows[0][1].values()] if rows else [] for rows in unnamed]
+    total = Counter[str]()
+    for count in counts:
+        total.update(count)
+
+    def others(number: int) -> Known:
+        return replace(
+            known,
+            elsewhere=lambda: Counter(known.elsewhere()) + (total - counts[number]),
+            first_rows=lambda: [
+                *known.first_rows(),
+                *(row for at, row in enumerate(firsts) if row and at != number),
+            ],
+        )
+
+    return [others(number) for number in range(len(tables))]
+
+
+def _described(rows: Rows) -> str:
+    """Describe the format of a table with everything that its writer depends on."""
+    layout, names = rows.layout, [*map(str, rows.rows[0][1])]
+    kind = layout.kind if layout.kind != "csv" else f"csv divided by {layout.delimiter!r}"
+    columns = (*layout.texts, layout.label, *(layout.raw or ()))
+    used = ", ".join(repr(each) if isinstance(each, str) else str(each + 1) for each in columns)
+    header = f", of the header {', '.join(names)}" if layout.header else ""
+    return f"{kind} with the columns {used}{header}"
+
+
 def is_label_header(table: Table, known: Known) -> bool:
     """Tell from the labels whether the first row of a table is a header.
 
@@ -234,7 +311,11 @@ def _last_cells(table: Table) -> list[str]:
     """Return the last cell of the first row and of all rows that differ from it."""
     first, *others = (values for _, values in table.rows)
     rows = [first, *(values for values in others if values != first)]
-    return [label_text(next(reversed(values.values()))) for values in rows]
+    return [_last_cell(values) for values in rows]
+
+
+def _last_cell(values: dict[ColumnName, Any]) -> str:
+    return label_text(next(reversed(values.values())))
 
 
 def _default_names(form: Format) -> list[list[str]]:

@@ -10,11 +10,12 @@ Written lines end in LF, and one empty line follows each sentence.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robustparse.errors import InputError
-from robustparse.files import plain_name, read_text, written
+from robustparse.files import Sources, each_path, plain_name, read_text, written
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -29,7 +30,7 @@ _HIDDEN = "_"  # the form of every word in a treebank that is released without i
 
 
 Choose = Callable[[int], Sequence[int]]
-"""Returns the positions of the sentences to read, given the number of sentences in a file."""
+"""Returns the positions of the sentences to read, in rising order, given their number in all."""
 
 
 def read_treebank(
@@ -37,7 +38,8 @@ def read_treebank(
     max_length: int | None = None,
     parsed: bool = True,
     limit: str = "max_length",
-    choose: Choose | None = None,
+    chosen: Collection[int] | None = None,
+    first: int = 0,
 ) -> list[Example]:
     """Read the examples of a file.
 
@@ -47,8 +49,8 @@ def read_treebank(
         parsed: whether every sentence has a parse; if false, heads are not read, and every gold
             head is 0.
         limit: the option by which a user raises ``max_length``, for the message.
-        choose: given the number of sentences, returns the positions of those to read; the others
-            are only counted.
+        chosen: the positions of the sentences to read, from 0; by default all are read.
+        first: the id of the first sentence of the file.
 
     Raises:
         InputError: the file cannot be read, or is malformed; a parse is not a tree (in CoNLL-U with
@@ -56,13 +58,10 @@ def read_treebank(
     """
     path = Path(path)
     examples: list[Example] = []
-    content, chosen = read_text(path), None
-    if choose is not None:
-        chosen = {*choose(sum(1 for _ in blocks(content)))}
-    for index, (line, block) in enumerate(blocks(content)):
+    for index, (line, block) in enumerate(blocks(read_text(path))):
         if chosen is not None and index not in chosen:
             continue
-        example = _example(index, path, line, block, parsed)
+        example = _example(first + index, path, line, block, parsed)
         if max_length is not None and len(example.sentence) > max_length:
             raise InputError(
                 f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",
@@ -81,6 +80,28 @@ def read_treebank(
             expected="a treebank with its text",
             remedy="merge the words in, as the treebank's README explains",
         )
+    return examples
+
+
+def read_some(paths: Sources, max_length: int | None, limit: str, choose: Choose) -> list[Example]:
+    """Read some sentences of treebanks that are read as one; the others are only counted.
+
+    Args:
+        paths, max_length, limit: see `read_treebank`.
+        choose: given the number of sentences, returns the positions of those to read, in rising
+            order.
+
+    Raises:
+        InputError: see `read_treebank`; sentences that are only counted are not checked.
+    """
+    sizes = [(path, sum(1 for _ in blocks(read_text(path)))) for path in each_path(paths)]
+    chosen, examples, first = choose(sum(size for _, size in sizes)), list[Example](), 0
+    for path, size in sizes:
+        begin, end = bisect_left(chosen, first), bisect_left(chosen, first + size)
+        if begin < end:
+            here = {position - first for position in chosen[begin:end]}
+            examples += read_treebank(path, max_length, True, limit, here, first)
+        first += size
     return examples
 
 
@@ -124,7 +145,7 @@ def _example(index: int, path: Path, start: int, block: list[str], parsed: bool)
     feats = tuple("|".join(sorted(features.split("|"))) for features in feats)
     sentence = Sentence(forms, _tags(upos), _tags(xpos), feats=_tags(feats))
     tree = DependencyTree(tuple(heads), labels)
-    return Example(index, sentence, tree, text, ending=file_ending(path))
+    return Example(index, sentence, tree, text, ending=file_ending(path), path=str(path))
 
 
 def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[str]]:
@@ -241,17 +262,17 @@ def unknown_label(
 
     Args:
         examples: the sentences of a file.
-        path: the file, read again only to find the line.
+        path: the file, where an example names none; read again only to find the line.
         known: the parser's labels.
     """
     names = set(known)
     for example in examples:
         for word, label in enumerate(example.gold.labels):
             if label not in names:
-                line, prefix = _place(example, word, Path(path))
+                line, prefix = _place(example, word, Path(example.path or path))
                 return InputError(
                     f"{prefix}dependency label {label!r}, which the parser never saw in training",
-                    path=path,
+                    path=example.path or path,
                     line=line,
                     expected=f"one of {', '.join(sorted(names))}",
                 )
@@ -283,7 +304,7 @@ def check_readable(
 
     Args:
         examples: the sentences of a file.
-        path: the file, read again only to find the line.
+        path: the file, where an example names none; read again only to find the line.
         check: the check of the parser or constraint, which raises ``InputError``.
         punctuation: which words are counted, see ``counted_words``.
 
@@ -295,9 +316,10 @@ def check_readable(
             check([example])
             counted_words(example.sentence, punctuation)
         except InputError as error:
-            line, prefix = _place(example, 0, Path(path)) if example.block else (None, "")
+            file = Path(example.path or path)
+            line, prefix = _place(example, 0, file) if example.block else (None, "")
             error.found = f"{prefix}{error.found}"
-            error.path, error.line = str(path), line
+            error.path, error.line = str(file), line
             raise
 
 

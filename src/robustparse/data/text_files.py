@@ -6,7 +6,7 @@ text and the premise its context. Rows without an agreed label are neither train
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,14 @@ from robustparse.data.columns import (
     Rows,
     check_columns,
     choose,
+    choose_alike,
     is_label_header,
     label_text,
     tell,
 )
 from robustparse.data.tables import ENDINGS, HUB, ending_of, is_dataset, read_table, without_raw
 from robustparse.errors import InputError, located
-from robustparse.files import plain_name
+from robustparse.files import Sources, each_path, in_short, plain_name
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence
 
 TEXTS = Format(
@@ -46,17 +47,17 @@ _CLASS = 0.1  # smallest fraction of rows with -1 that makes -1 a class beside 0
 
 
 def read_texts(
-    path: str | Path,
+    path: Sources,
     columns: Sequence[str] | None = None,
     max_length: int | None = None,
     labelled: bool = True,
     limit: str = "max_length",
     known: Known = Known(),  # noqa: B008 - it is frozen
 ) -> list[Example]:
-    """Read the texts of a table; ids number all its rows from 0.
+    """Read the texts of a table, or of several as of one; ids number all their rows from 0.
 
     Args:
-        path: a table that `read_table` can read.
+        path: a table that `read_table` can read, or several with the same columns.
         columns: column names of the text and the label, or of both texts of a pair and the label.
             By default `choose` finds them.
         max_length: words in the longest allowed text (in pairs, in each text); None for no limit.
@@ -67,33 +68,59 @@ def read_texts(
     Raises:
         InputError: the file or a row of it cannot be used.
     """
-    path = Path(path)
     check_columns(columns, TEXTS)
-    rows = choose(read_table(path), columns, known, TEXTS, labelled)
-    rows = rows._replace(layout=replace(rows.layout, numbers=known.numbers))
-    none, ending = _without_label(path, rows, known), ending_of(path)
-    examples, left_out = [], []
-    for index, (line, values) in enumerate(rows.rows):
+    tables = [read_table(each) for each in each_path(path)]
+    several = [
+        rows._replace(layout=replace(rows.layout, numbers=known.numbers))
+        for rows in choose_alike(tables, columns, known, TEXTS, labelled)
+    ]
+    paths = [table.path for table in tables]
+    none = _without_label(paths, several, known)
+    endings = {path: ending_of(path) for path in paths}
+    examples, left_out = list[Example](), list[tuple[Path, int]]()
+    for index, (path, layout, line, values) in enumerate(_each_row(paths, several)):
         with located(path, line):
-            sentence = _sentence(values, rows.layout)
-            label = _label(values, rows.layout, labelled)
+            sentence = _sentence(values, layout)
+            label = _label(values, layout, labelled)
             if labelled and label in none:
-                left_out.append(line)
+                left_out.append((path, line))
                 continue
             check_length(sentence, max_length, limit)
-        row, label = Row(line, values, rows.layout), "" if label in none else label
-        examples.append(Example(index, sentence, label, row=row, ending=ending))
-    if rows.guessed is not None:
-        _check_positions(path, rows, known, labelled)
-    if not examples:
-        expected = "labels other than empty ones, - and -1"
-        raise InputError("no row has a label", path=path, line=left_out[0], expected=expected)
-    if left_out:
-        tell(
-            f"{path}: {len(left_out)} of {len(rows.rows)} rows have no label and are left out, the "
-            f"first in line {left_out[0]}"
-        )
+        row, label = Row(line, values, layout), "" if label in none else label
+        examples.append(Example(index, sentence, label, "", row, endings[path], str(path)))
+    for path, rows in zip(paths, several, strict=True):
+        if rows.guessed is not None:
+            _check_positions(path, rows, known, labelled)
+    _tell_left_out(paths, left_out, len(examples))
     return examples
+
+
+def _each_row(
+    paths: Sequence[Path], several: Sequence[Rows]
+) -> Iterator[tuple[Path, Layout, int, Mapping[ColumnName, Any]]]:
+    """Yield the file, the layout, the line and the values of each row of several tables."""
+    for path, rows in zip(paths, several, strict=True):
+        for line, values in rows.rows:
+            yield path, rows.layout, line, values
+
+
+def _tell_left_out(paths: Sequence[Path], left_out: Sequence[tuple[Path, int]], kept: int) -> None:
+    """Log how many rows without a label are left out.
+
+    Raises:
+        InputError: no row is kept.
+    """
+    if not left_out:
+        return
+    path, line = left_out[0]
+    if not kept:
+        expected = "labels other than empty ones, - and -1"
+        raise InputError("no row has a label", path=path, line=line, expected=expected)
+    first = f"line {line}" if len(paths) == 1 else f"line {line} of {path}"
+    tell(
+        f"{in_short([*map(str, paths)])}: {len(left_out)} of {kept + len(left_out)} rows have no "
+        f"label and are left out, the first in {first}"
+    )
 
 
 def count_labels(path: str | Path, columns: Sequence[str] | None = None) -> Counter[str]:
@@ -164,15 +191,16 @@ def _count_words(texts: Iterable[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
 
-def _without_label(path: Path, rows: Rows, known: Known) -> set[str]:
-    """Return the cell values that mark a missing label.
+def _without_label(paths: Sequence[Path], several: Sequence[Rows], known: Known) -> set[str]:
+    """Return the cell values that mark a missing label in tables that are read as one.
 
     These are the empty cell, ``-`` and ``-1``, except where they are classes. A model's labels are
     classes. ``-`` is a class beside other single signs, such as ``+``. ``-1`` is a class beside
     ``1`` without ``0``, beside other negative numbers, and beside ``0`` and ``1`` if at least a
     tenth of the rows have it.
     """
-    labels = Counter(label_text(values.get(rows.layout.label)) for _, values in rows.rows)
+    rows = _each_row(paths, several)
+    labels = Counter(label_text(values.get(layout.label)) for _, layout, _, values in rows)
     present = {marker for marker in NO_LABEL if marker in labels}
     if not present:
         return {""}
@@ -185,7 +213,8 @@ def _without_label(path: Path, rows: Rows, known: Known) -> set[str]:
     if "-1" in present and _minus_one_is_a_class(labels, others):
         present.discard("-1")
         share = labels["-1"] / labels.total()
-        tell(f"{path}: -1 is treated as a class, because {share:.0%} of the rows have it")
+        name = in_short([*map(str, paths)])
+        tell(f"{name}: -1 is treated as a class, because {share:.0%} of the rows have it")
     return {"", *present}
 
 

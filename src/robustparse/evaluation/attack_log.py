@@ -22,6 +22,7 @@ from robustparse.evaluation.records import (
     ExampleRecord,
     RunRecord,
     Summary,
+    data_name,
     read_finished,
     read_run,
 )
@@ -161,7 +162,7 @@ def attack_card(summary: Summary, run: RunRecord, about: str, license: str) -> C
     of_data, rate = run["sha256"]["data"], summary["success_rate"]
     facts = {
         "model": ", ".join(run["victims"]),
-        "data": f"{Path(run['data']).name}, SHA-256 {of_data or 'unknown'}",
+        "data": f"{data_name(run['data'])}, SHA-256 {of_data or 'unknown'}",
         "recipe": summary["attack"],
         "seed": summary.get("seed"),
         "success rate": "none attacked" if rate is None else f"{rate:.1f} %",

@@ -29,7 +29,7 @@ import numpy as np
 from robustparse.attacks.results import AttackResult
 from robustparse.data.columns import Known
 from robustparse.errors import InputError
-from robustparse.files import as_written, read_text, writing
+from robustparse.files import as_written, in_short, read_text, writing
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 from robustparse.types import Example
@@ -185,12 +185,17 @@ class VictimRun(TypedDict, total=False):
     precision: str | None
     mean: str | None
     victim: Any
-    data: str
+    data: str | list[str]
     fraction: float | None
     fraction_of: str | None
     columns: list[str] | None
     shard: str
     sha256: dict[str, Any]
+
+
+def data_name(data: str | Sequence[str]) -> str:
+    """Return the name of data without folders; of several files, see `in_short`."""
+    return in_short([Path(each).name for each in ([data] if isinstance(data, str) else data)])
 
 
 class RunRecord(VictimRun, total=False):

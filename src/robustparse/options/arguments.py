@@ -18,7 +18,7 @@ from jsonargparse import Namespace, get_loader, set_loader, set_parsing_settings
 
 from robustparse import trust
 from robustparse.errors import InputError, located
-from robustparse.files import checkpoint_file, read_text
+from robustparse.files import checkpoint_file, matching_files, read_text
 from robustparse.options.installed import CONFIGS, names_in
 from robustparse.options.nulls import misplaced_nulls
 from robustparse.options.yaml_files import NotYAMLError, parse_yaml, read_yaml
@@ -30,7 +30,8 @@ _FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
 TAKE_SEVERAL = ("--checkpoint", "--compare")  # options that take several values in every command
 _SWITCHES = ("--same_tag", "--symmetric", "--interactive")  # options that need no value
 _CHECKPOINTS = ("checkpoint", "hypothesis_only", "ckpt_path", "model.init_from")
-_DATA_FILES = ("data", "data.train_file", "data.dev_file", "data.test_file")
+_PATTERNS = "data"  # whose values may be patterns of files
+_DATA_FILES = (_PATTERNS, "data.train_file", "data.dev_file", "data.test_file")
 _NO_FILES = ("sample", "-", "best", "last", "null")  # other values of options that name files
 _HUGGING_FACE = "hf:"  # before the folder or name of a model that is a victim
 _YAML = (".yaml", ".yml")
@@ -136,8 +137,9 @@ def _check_input(key: str, value: str, mappings: Collection[str]) -> None:
     if key in kinds and key not in mappings:
         for path in _listed(value):
             known = path in _NO_FILES or path.startswith("datasets:")
-            if not known and not os.path.exists(path):  # noqa: PTH110 - of any length
-                raise InputError(f"no such {kinds[key]}", path=path)
+            for each in [] if known else matching_files(path) if key == _PATTERNS else [path]:
+                if not os.path.exists(each):  # noqa: PTH110 - of any length
+                    raise InputError(f"no such {kinds[key]}", path=each)
 
 
 def _listed(value: str) -> list[str]:

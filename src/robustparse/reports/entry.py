@@ -21,6 +21,7 @@ from robustparse.evaluation.records import (
     Percentages,
     RunRecord,
     converted,
+    data_name,
     read_record,
 )
 from robustparse.evaluation.significance import correct_parts, score_in_percent
@@ -208,7 +209,7 @@ def make_entry(
         extra_data=about.extra_data,
         task=first.task.name,
         data={
-            "name": Path(first.run.get("data", "")).name,
+            "name": data_name(first.run.get("data", "")),
             "sha256": str(first.run.get("sha256", {}).get("data", "")),
             "license": about.data_license,
         },

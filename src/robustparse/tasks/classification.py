@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from robustparse.data.columns import Known
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
+from robustparse.files import Sources
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.certificate_drawing import CERTIFICATE_LEGEND, draw_answer
 from robustparse.tasks.task import Answers, Pictures, Record, Task
@@ -32,7 +33,7 @@ class ClassificationFiles(TableFiles):
 
     def read(
         self,
-        path: str | Path,
+        path: Sources,
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
@@ -67,7 +68,7 @@ class ClassificationFiles(TableFiles):
             numbers = all(example.gold.isdecimal() for example in examples)
             names = shorten(", ".join(map(repr, known)), 80, placeholder=" …")
             yield (
-                f"{path}:{first.line}: label {first.gold!r}, which the classifier does not "
+                f"{first.place(path)}: label {first.gold!r}, which the classifier does not "
                 f"know (its labels are {names}): texts with this or other such labels, "
                 f"{len(unknown)} in all, {'are not learnt' if training else 'count as wrong'}"
                 + (_NAME_THEM if numbers and not training else "")

@@ -16,12 +16,14 @@ from robustparse.data.conllu import (
     block_of,
     check_readable,
     file_ending,
+    read_some,
     read_treebank,
     warn_of_labels,
 )
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.sentence_lines import as_copy, has_graph, with_parse, with_words
 from robustparse.errors import InputError
+from robustparse.files import Sources, each_path, in_short
 from robustparse.metrics import (
     PunctuationPolicy,
     attachment_scores,
@@ -59,7 +61,7 @@ class DependencyFiles(Files):
 
     def read(
         self,
-        path: str | Path,
+        path: Sources,
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
@@ -69,14 +71,18 @@ class DependencyFiles(Files):
         """Read CoNLL-X if the name ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U."""
         if columns is not None:
             problem = "are named, but those of a treebank are fixed"
-            raise InputError(problem, path=path, key="columns", remedy="leave them out")
-        return read_treebank(path, max_length, gold, limit)
+            name = in_short([*map(str, each_path(path))])
+            raise InputError(problem, path=name, key="columns", remedy="leave them out")
+        examples: list[Example] = []
+        for each in each_path(path):
+            examples += read_treebank(each, max_length, gold, limit, first=len(examples))
+        return examples
 
     def read_some(
-        self, path: str | Path, max_length: int | None, limit: str, choose: Choose
+        self, path: Sources, max_length: int | None, limit: str, choose: Choose
     ) -> list[Example]:
         """See `ReadsSome`."""
-        return read_treebank(path, max_length, True, limit, choose)
+        return read_some(path, max_length, limit, choose)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Files.sample`."""

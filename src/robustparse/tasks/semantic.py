@@ -15,6 +15,7 @@ from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import RawReading, RawUtterance, raw_utterance, slots_in
 from robustparse.data.utterances.stems import StemReading
 from robustparse.errors import InputError
+from robustparse.files import Sources
 from robustparse.grammars import (
     NEXT_FORM,
     exact_match,
@@ -44,7 +45,7 @@ class SemanticFiles(TableFiles):
 
     def read(
         self,
-        path: str | Path,
+        path: Sources,
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
@@ -139,17 +140,19 @@ class SemanticFiles(TableFiles):
         if unknown:
             tokens = sorted(set().union(*(new for _, new in unknown)))
             yield (
-                f"{path}:{unknown[0][0].line}: tokens of logical forms that the parser never saw "
+                f"{unknown[0][0].place(path)}: tokens of logical forms that the parser never saw "
                 f"in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
                 f"{'are not learnt' if training else 'count as wrong'}"
             )
         lost = [each for each in examples if slots_in(each.gold.split()) - set(each.sentence.words)]
         if lost:
-            lines = ", ".join(str(each.line) for each in lost[:_LISTED])
+            name, several = lost[0].path or path, len({each.path for each in lost}) > 1
+            lines = [each.place(path) if several else str(each.line) for each in lost[:_LISTED]]
             more = ", …" if len(lost) > _LISTED else ""
             yield (
-                f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
-                f"which a parser could only guess: lines {lines}{more}"
+                f"{path if several else name}: {len(lost)} utterances do not hold every slot of "
+                "their logical forms, which a parser could only guess: lines "
+                f"{', '.join(lines)}{more}"
             )
 
     def _new(self, example: Example, known: Set[str]) -> set[str]:

@@ -25,6 +25,7 @@ from robustparse.data.tags.tagged_sentences import (
     tagged_row,
 )
 from robustparse.errors import InputError
+from robustparse.files import Sources
 from robustparse.metrics import PunctuationPolicy, counted_words, percent
 from robustparse.tasks.certificate_drawing import (
     CERTIFICATE_LEGEND,
@@ -57,7 +58,7 @@ class TagFiles(Files):
 
     def read(
         self,
-        path: str | Path,
+        path: Sources,
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
@@ -135,7 +136,7 @@ class TagFiles(Files):
                 check([example])
                 counted_words(example.sentence, punctuation)
             except InputError as error:
-                error.path = str(path)
+                error.path = example.path or str(path)
                 error.line = None if example.row is None else example.row.line
                 raise
 
@@ -149,14 +150,14 @@ class TagFiles(Files):
     ) -> Iterator[str]:
         """Warn of tags and labels that the tagger does not know."""
         names = set(known)
-        unknown = [(each.line, new) for each in examples if (new := {*each.gold.labels} - names)]
+        unknown = [(each, new) for each in examples if (new := {*each.gold.labels} - names)]
         if unknown:
             tags = ", ".join(
                 sorted(tag.strip() for tag in set().union(*(new for _, new in unknown)))
             )
             effect = "are not learnt" if training else "count as wrong"
             yield (
-                f"{path}:{unknown[0][0]}: tags that the tagger never saw in training ({tags}) "
+                f"{unknown[0][0].place(path)}: tags that the tagger never saw in training ({tags}) "
                 f"{effect}, in {len(unknown)} sentences"
             )
 

@@ -17,6 +17,7 @@ from robustparse.data.columns import Known
 from robustparse.data.conllu import Choose
 from robustparse.data.reading import Reading
 from robustparse.errors import InputError
+from robustparse.files import Sources
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example, Sentence
 
@@ -44,17 +45,17 @@ class Files(ABC):
     @abstractmethod
     def read(
         self,
-        path: str | Path,
+        path: Sources,
         max_length: int | None = None,
         gold: bool = True,
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
         known: Known = Known(),  # noqa: B008 - it is frozen
     ) -> list[Example]:
-        """Read the examples of a file.
+        """Read the examples of a file, or of several as of one file that joins them.
 
         Args:
-            path: the file.
+            path: the file, or several, of which columns and formats must be the same.
             max_length: longest allowed sentence in words; None allows any.
             gold: whether every example must have a gold answer.
             limit: the option that raises ``max_length``, for the message.
@@ -120,7 +121,8 @@ class Files(ABC):
 
         Args:
             examples: the examples of a file, with its numbers.
-            path: the file, which is read again only to find the line of an error.
+            path: the file of examples that name none; a file is read again only to find the line of
+                an error.
             check: the check of the model or the attack, which raises ``InputError``.
             punctuation: the words that are scored.
 
@@ -140,8 +142,8 @@ class Files(ABC):
         """Yield warnings about whatever lowers scores on these examples, or harms training.
 
         Args:
-            examples: the examples of a file.
-            path: the file.
+            examples: the examples of a file, or of several as of one.
+            path: names them all; an example names its own file.
             known: the labels that the model has learnt.
             punctuation: the words that are scored.
             training: whether the examples are trained on rather than scored.
@@ -203,13 +205,14 @@ class ReadsSome(Protocol):
     """Files whose sentences can be counted without reading them."""
 
     def read_some(
-        self, path: str | Path, max_length: int | None, limit: str, choose: Choose
+        self, path: Sources, max_length: int | None, limit: str, choose: Choose
     ) -> list[Example]:
-        """Read those sentences of a file that are chosen.
+        """Read those sentences of a file, or of several as of one, that are chosen.
 
         Args:
             path, max_length, limit: see `Files.read`.
-            choose: given the number of sentences, returns the positions of those to read.
+            choose: given the number of sentences, returns the positions of those to read, in
+                rising order.
         """
 
 

@@ -66,7 +66,9 @@ class TableFiles(Files):
                     problem = error.found
                     tagged = "give attack or augment --tagger"
                     remedy = f"texts have no tags: {tagged}, or {error.without}"
-                raise InputError(problem, path=path, line=line, remedy=remedy) from None
+                raise InputError(
+                    problem, path=example.path or path, line=line, remedy=remedy
+                ) from None
 
 
 class TextScores(Scores):

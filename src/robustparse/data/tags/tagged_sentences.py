@@ -15,13 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robustparse.data.columns import check_alike
 from robustparse.data.conllu import COLUMNS, blocks, file_ending, is_word, read_treebank
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import HUB, ending_of, is_dataset, is_parquet, read_table
 from robustparse.data.tags.schemes import OUTSIDE, scheme_of, to_bio
 from robustparse.data.text_files import find_split as find_table
 from robustparse.errors import InputError, located
-from robustparse.files import plain_name, read_text
+from robustparse.files import Sources, each_path, in_short, plain_name, read_text
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
 
 TREEBANKS = (".conllu", ".conllx")
@@ -46,17 +47,17 @@ class _Read(NamedTuple):
 
 
 def read_tags(
-    path: str | Path,
+    path: Sources,
     columns: Sequence[str] | None = None,
     max_length: int | None = None,
     gold: bool = True,
     limit: str = "max_length",
     repair: bool = False,
 ) -> list[Example]:
-    """Read the sentences of a file; tags of spans become BIO.
+    """Read the sentences of a file, or of several as of one; tags of spans become BIO.
 
     Args:
-        path: the file, or a dataset.
+        path: the file, or a dataset; or several of the same kind.
         columns: names of the columns of words and tags, and of the label of the text. A treebank
             takes the last name: ``upos`` (the default), ``xpos``, ``feats:KEY`` or ``misc:KEY``.
         max_length: longest allowed sentence in words; None allows any.
@@ -68,13 +69,14 @@ def read_tags(
     Raises:
         InputError: names file and line of content that cannot be used.
     """
-    path = Path(path)
-    kind = _kind(path)
-    found = list(_READERS[kind](path, columns, gold))
+    several = {each: _kind(each) for each in each_path(path)}
+    found = [read for each, kind in several.items() for read in _READERS[kind](each, columns, gold)]
+    firsts = {read.example.path: read.example for read in reversed(found)}
+    check_alike([(each, _described(kind, firsts[str(each)])) for each, kind in several.items()])
     scheme = scheme_of(read.example.gold.tags for read in found)
     examples = []
     for index, (example, lines) in enumerate(found):
-        with located(path, lines[0]):
+        with located(example.path, lines[0]):
             words = len(example.sentence)
             if max_length is not None and words > max_length:
                 raise InputError(
@@ -87,13 +89,13 @@ def read_tags(
         try:
             tags = to_bio(tags, scheme, repair or not gold)
         except InputError as error:
-            error.path, error.line = str(path), lines[error.line or 0]
+            error.path, error.line = example.path, lines[error.line or 0]
             error.remedy = "correct the tags, or train with data.init_args.repair: true"
             raise
         answer = replace(example.gold, tags=tags)
         examples.append(replace(example, id=index, gold=answer))
     if not examples:
-        raise InputError("no sentence in it", path=path)
+        raise InputError("no sentence in it", path=in_short([*map(str, several)]))
     return examples
 
 
@@ -109,6 +111,14 @@ def _kind(path: Path) -> str:
             if not line.startswith("#"):
                 return "treebank" if len(line.split("\t")) == COLUMNS else "lines"
     return "lines"
+
+
+def _described(kind: str, first: Example) -> str:
+    """Describe the format of a file, with the columns of its rows, by its first sentence."""
+    if kind != "rows" or first.row is None:
+        return "ten columns a word" if kind == "treebank" else "lines of words and tags"
+    layout, label = first.row.layout, ", and labels" if first.gold.label else ""
+    return f"{layout.kind} with the columns {layout.texts[0]} and {layout.label}{label}"
 
 
 # Treebanks
@@ -180,7 +190,7 @@ def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_
         row = Row(start, {}, Layout("tsv", (0,), len(cells) - 1))
         labels = [match[1] for line in block if (match := _LABEL.fullmatch(line))]
         answer = TagSequence(tags, labels[0] if labels else "")
-        example = Example(0, sentence, answer, text, row, ending)
+        example = Example(0, sentence, answer, text, row, ending, str(path))
         yield _Read(example, [*rows])
 
 
@@ -212,6 +222,7 @@ def _rows(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Re
             TagSequence(tags, "" if label is None else str(label).strip()),
             row=Row(line, values, layout),
             ending=ending_of(path),
+            path=str(path),
         )
         yield _Read(example, [line] * len(words))
 

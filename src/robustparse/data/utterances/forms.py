@@ -5,13 +5,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from robustparse.data.columns import Format, Known, check_columns, choose, label_text
+from robustparse.data.columns import Format, Known, check_columns, choose_alike, label_text
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
 from robustparse.data.tables import Table, ending_of, read_table
 from robustparse.data.text_files import check_length, find_split, words_of
 from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError, located
+from robustparse.files import Sources, each_path
 from robustparse.grammars import Language, language_named, language_of
 from robustparse.types import Example, LogicalForm, Row, Sentence
 
@@ -43,7 +44,7 @@ _LIMIT, _HELD_OUT = "data.init_args.max_length", "data.init_args.held_out"
 
 
 def read_forms(
-    path: str | Path,
+    path: Sources,
     columns: Sequence[str] | None = None,
     max_length: int | None = None,
     gold: bool = True,
@@ -51,13 +52,13 @@ def read_forms(
     language: str | None = None,
     known: Known = Known(),  # noqa: B008 - it is frozen
 ) -> list[Example]:
-    """Read utterances with logical forms from a table of any kind.
+    """Read utterances with logical forms from a table of any kind, or from several as from one.
 
     A row without names of columns may also hold four columns or more: the raw text, the utterance,
     its form, and the text of each slot as a JSON object; see `raw`.
 
     Args:
-        path: of any kind that `read_table` reads.
+        path: of any kind that `read_table` reads; or several with the same columns.
         columns: the names of the columns of the utterance and of the logical form. By default
             `choose` finds them.
         max_length: longest allowed utterance in words; None allows any.
@@ -70,16 +71,22 @@ def read_forms(
         InputError: names the file and the line of what cannot be used, as an unbalanced form; or
             there is no such language.
     """
-    path = Path(path)
     check_columns(columns, FORMS)
-    rows, layout, _ = choose(read_table(path), columns, known, FORMS, False)
-    texts = [label_text(values.get(layout.label)) for _, values in rows]
+    tables = [read_table(each) for each in each_path(path)]
+    several = choose_alike(tables, columns, known, FORMS, False)
+    layout, endings = several[0].layout, {each.path: ending_of(each.path) for each in tables}
+    rows = [
+        (table.path, line, values)
+        for table, chosen in zip(tables, several, strict=True)
+        for line, values in chosen.rows
+    ]
+    texts = [label_text(values.get(layout.label)) for _, _, values in rows]
     read_as = language_named(
         language or language_of(token for text in texts for token in text.split())
     )
     examples = []
-    for index, ((line, values), form) in enumerate(zip(rows, texts, strict=True)):
-        with located(path, line):
+    for index, ((file, line, values), form) in enumerate(zip(rows, texts, strict=True)):
+        with located(file, line):
             if layout.raw is not None:
                 check_raw([values[column] for column in layout.raw])
             sentence = Sentence(words_of(values[layout.texts[0]], "text"))
@@ -90,7 +97,7 @@ def read_forms(
                 _check(form, read_as, guessed=language is None)
         answer = LogicalForm(form, read_as.name)
         row = Row(line, values, layout)
-        examples.append(Example(index, sentence, answer, row=row, ending=ending_of(path)))
+        examples.append(Example(index, sentence, answer, "", row, endings[file], str(file)))
     return examples
 
 

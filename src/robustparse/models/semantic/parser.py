@@ -112,7 +112,7 @@ class SemanticParser(Model[States]):
         super().check_readable(examples, path, punctuation)
         checked: set[LogicalForm] = set()
         for example in examples:
-            with located(path, example.line):
+            with located(example.path or path, example.line):
                 if example.gold not in checked:
                     self.check_form(example.gold)
                     checked.add(example.gold)
@@ -158,7 +158,7 @@ class SemanticParser(Model[States]):
         long = [example for example, size in sizes if size > self.longest]
         if long:
             yield (
-                f"{path}:{long[0].line}: a logical form of {max(steps)} steps, over the limit of "
+                f"{long[0].place(path)}: a logical form of {max(steps)} steps, over the limit of "
                 f"{self.longest} (model.init_args.longest): the {len(long)} utterances with such "
                 "forms count as wrong"
             )
