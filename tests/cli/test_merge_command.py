@@ -11,18 +11,16 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from command_runs import mistake, stop_after
+from kinds_of_data import COMMANDS, arguments, make, output, written
 
 from forks import Forked
 from robustparse.api.merge import merge
 from robustparse.api.sources import DataFile
-from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.main import main
-from robustparse.data.sample.questions import sample_questions
 from robustparse.data.sample.tags import sample_tags
 from robustparse.data.shard import Shard
 from robustparse.data.tables import table_text
@@ -30,47 +28,15 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.evaluation.shards import record_file, write_shard
 from robustparse.files import write_pieces
-from robustparse.models import BiLSTMTagger, LSTMEncoder, Model, Seq2Seq
+from robustparse.models import BiLSTMTagger, LSTMEncoder
 from robustparse.tasks.dependency import DEPENDENCY
-from robustparse.types import Example, Layout, Row
-from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
-from sample_texts import texts, trained_classifier
+from robustparse.types import Layout, Row
+from sample_runs import save_checkpoint, sentences, write_sample
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("attack", "certify", "evaluate", "predict", "augment")
-RECIPE = """
-candidates:
-  class_path: robustparse.attacks.TableCandidates
-  init_args: {table: TABLE}
-search: {class_path: robustparse.attacks.Zheng2020}
-"""
 
 
-def parser_of_forms() -> Model:
-    """A parser with random weights."""
-    known = Vocabulary.from_examples(sample_questions(0).split("train"), min_count=1)
-    return Seq2Seq(LSTMEncoder(6, 0, 4, 6, 1), token_dim=4, hidden=6, seed=3, vocabulary=known)
-
-
-def as_csv(path: Path, examples: list[Example]) -> None:
-    rows = [f'{each.id},"{" ".join(each.sentence.words)}",{each.gold}' for each in examples]
-    path.write_text("\n".join(["number,text,label", *rows]) + "\n")
-
-
-def as_list(path: Path, examples: list[Example]) -> None:
-    rows = [{"question": " ".join(each.sentence.words), "form": each.gold} for each in examples]
-    path.write_text(json.dumps(rows))
-
-
-# A model, its data, and how they are written: without a head, with a header, and between brackets.
-TASKS: dict[str, tuple[Callable[[], Model], list[Example], str, Callable[..., object]]] = {
-    "trees": (trained_parser, sentences(8, "test"), "test.conllu", write_sample),
-    "texts": (trained_classifier, texts(8, "test"), "test.csv", as_csv),
-    "forms": (parser_of_forms, sample_questions(0).split("test")[:8], "test.json", as_list),
-}
-
-
-@pytest.fixture(scope="module", params=TASKS)
+@pytest.fixture(scope="module", params=("trees", "texts", "forms"))
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for each task, see `make`."""
     return make(request.param, tmp_path_factory.mktemp("made"))
@@ -80,59 +46,6 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def made_trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder for trees."""
     return make("trees", tmp_path_factory.mktemp("made"))
-
-
-def make(task: str, folder: Path) -> Path:
-    """Write a checkpoint, data, a substitution table, and a recipe of an attack within it."""
-    model, examples, name, write = TASKS[task]
-    save_checkpoint(model().float(), folder / "tiny.ckpt")
-    write(folder / name, examples)
-    words = sorted({word.lower() for each in examples for word in each.sentence.words})
-    table = {word: [new] for word, new in pairwise(words)}
-    SubstitutionTable(table).write(folder / "table.jsonl")
-    recipe = RECIPE.replace("TABLE", str(folder / "table.jsonl"))
-    (folder / "recipe.yaml").write_text(recipe)
-    return folder
-
-
-def arguments(command: str, made: Path, out: Path, *more: str) -> list[str]:
-    """A command on the first seven sentences; one of files writes into the folder ``out``."""
-    (data,) = made.glob("test.*")
-    name, *attack = command.split()
-    of_operations = command == "augment"
-    given: dict[str, object] = {"data": data, "out": out}
-    given |= {} if of_operations else {"checkpoint": made / "tiny.ckpt", "device": "cpu"}
-    given |= {} if name == "predict" else {"limit": 7}
-    if name in ("predict", "augment"):
-        out.mkdir(exist_ok=True)
-        given["out"] = out / data.name
-    given |= {"operations": "typos"} if of_operations else {}
-    given |= {"task": "semantic"} if of_operations and data.suffix == ".json" else {}
-    given |= {"attack": made / "recipe.yaml"} if attack or name == "attack" else {}
-    given |= {"perturbed": "typos,casing"} if name == "evaluate" else {}
-    given |= {"substitutes": made / "table.jsonl", "cap": 9} if name == "certify" else {}
-    options = [f"--{key}={value}" for key, value in given.items()]
-    return [name, *options, *more]
-
-
-def output(arguments: list[str]) -> str:
-    """The folder or file that a command writes."""
-    (out,) = (each.removeprefix("--out=") for each in arguments if each.startswith("--out="))
-    return out
-
-
-def written(folder: Path) -> dict[str, Any]:
-    """The content of all files below a folder, without times."""
-    files: dict[str, Any] = {}
-    for path in folder.rglob("*"):
-        if path.is_file():
-            name = str(path.relative_to(folder))
-            files[name] = path.read_bytes()
-            if name.endswith("summary.json"):
-                summary = json.loads(files[name])
-                timeless = {**summary, **dict.fromkeys(SPEED | {"victim_seconds"} & {*summary})}
-                files[name] = json.dumps(timeless)
-    return files
 
 
 @pytest.mark.parametrize("command", COMMANDS)

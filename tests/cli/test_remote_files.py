@@ -57,6 +57,14 @@ def test_a_folder_elsewhere_is_that_of_a_local_run() -> None:
         assert remote[name].decode().replace(data, "test.conllu") == content.decode()
 
 
+def test_each_of_several_files_may_be_elsewhere() -> None:
+    write_sample(Path("other.conllu"), sentences(12, "test")[8:])
+    write_sample(Path("joined.conllu"), sentences(12, "test"))
+    for data, out in ((["joined.conllu"], "one.conllu"), ([DATA, "other.conllu"], "two.conllu")):
+        main([*AUGMENT, "--data", *data, "--out", out])
+    assert Path("one.conllu").read_bytes() == Path("two.conllu").read_bytes()
+
+
 def test_data_that_have_changed_are_read_again() -> None:
     for count in (8, 3):
         write_sample(Path("other.conllu"), sentences(count, "test"))
