@@ -32,6 +32,10 @@ ELSEWHERE = {
         "tests/cli/test_merge_command.py",
         "test_merged_shards_are_the_files_of_one_process",
     ),
+    "part-1.conllu": (
+        "tests/cli/test_several_files.py",
+        "test_several_files_are_read_as_one",
+    ),
     "merge attacked": (
         "tests/cli/test_merge_command.py",
         "test_merged_shards_are_the_files_of_one_process",

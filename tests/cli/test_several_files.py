@@ -95,6 +95,19 @@ def test_patterns_and_lists_name_files_in_their_order(made, tmp_path, monkeypatc
         assert json.loads((tmp_path / "out" / "scores.json").read_text())["data"] == recorded
 
 
+@pytest.mark.parametrize("more", [("--shard=1/2", "--shard=2/2"), ("--devices=2",)])
+def test_attacks_on_several_files_are_divided(more, made, tmp_path):
+    files = sorted(made["trees"].glob("part-*"))
+    main(arguments("attack", made["trees"], tmp_path / "out", files=files))
+    divided = [str(tmp_path / str(number)) for number, _ in enumerate(more)]
+    for out, option in zip(divided, more, strict=True):
+        main(arguments("attack", made["trees"], Path(out), option, files=files))
+    if len(divided) > 1:
+        main(["merge", str(tmp_path / "merged"), *divided])
+        divided = [str(tmp_path / "merged")]
+    assert content(Path(divided[0])) == content(tmp_path / "out")
+
+
 def test_results_on_several_files_are_shared_verified_and_drawn(made, tmp_path, monkeypatch):
     monkeypatch.chdir(made["trees"])
     files = sorted(Path.cwd().glob("part-*"))
