@@ -119,7 +119,7 @@ def test_a_table_without_words_of_the_data_is_an_error() -> None:
 
 
 def test_data_must_be_examples() -> None:
-    for data in ([], ["the dog"]):
+    for data in ([], [1], [*sentences(1), "the dog"]):
         with pytest.raises(InputError) as error:
             rp.encode(TABLE, data)  # type: ignore[arg-type]
         assert error.value.key == "data"

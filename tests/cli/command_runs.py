@@ -120,9 +120,9 @@ def checkpoint(folder: Path) -> Path:
 
 
 def attack_arguments(made: Path, out: Path, *more: object, recipe: Path | None = None) -> list[str]:
-    """Those of an attack with what the fixture `made` holds, or by another recipe."""
+    """An attack with what the fixture `made` holds, or by another recipe or on other data."""
     given = {"attack": recipe or made / "words.yaml", "checkpoint": made / "tiny.ckpt"}
-    given |= {"data": made / "test.conllu", "out": out}
+    given |= {"out": out} if "--data" in more else {"data": made / "test.conllu", "out": out}
     options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
     return ["attack", "--trust", "command_runs", *options, *map(str, more)]
 

@@ -65,7 +65,8 @@ def arguments(made: Path, command: str, *more: object) -> list[str]:
     """Those of a command on the victim."""
     victim = ("--victim", f"{MODULE}.Parser", "--victim.path", made / "tiny.ckpt")
     recipe = ("--attack", made / "words.yaml") if command == "attack" else ()
-    given = (command, *recipe, *victim, "--data", made / "test.conllu", "--trust", MODULE, *more)
+    data = () if "--data" in more else ("--data", made / "test.conllu")
+    given = (command, *recipe, *victim, *data, "--trust", MODULE, *more)
     return [str(part) for part in given]
 
 
@@ -150,8 +151,8 @@ def test_mistakes_are_named(made: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_an_answer_too_few(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_sample(tmp_path / "one.conllu", sentences(1, "test"))
-    whole = arguments(made, "attack", "--out", "out", "--victim.skip", 1)
-    error = mistake(capsys, *whole, "--data", "one.conllu")
+    data = ("--data", tmp_path / "one.conllu")
+    error = mistake(capsys, *arguments(made, "attack", *data, "--out", "out", "--victim.skip", 1))
     assert "Parser returned 0 answers for 1 texts; expected one answer per text" in error
 
 

@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def arguments(made: Path, out: Path, *more: object) -> list[str]:
     given = {"attack": made / "words.yaml", "checkpoint": made / "tiny.ckpt"}
-    given |= {"data": made / "train.conllu", "out": out}
+    given |= {"out": out} if "--data" in more else {"data": made / "train.conllu", "out": out}
     options = [str(part) for key, value in given.items() for part in (f"--{key}", value)]
     return ["augment", *options, *map(str, more)]
 
