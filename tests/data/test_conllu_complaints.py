@@ -220,6 +220,13 @@ def test_the_first_of_equal_sentences_is_named_whatever_ends_lines(tmp_path, con
     assert (error.found.split(",")[0], error.line) == ("dependency label 'new'", line)
 
 
+def test_examples_name_the_file_that_they_were_read_from(treebank):
+    error = unknown_label(read_treebank(treebank), "examples", ["root"])
+    assert error is not None
+    assert error.path == str(treebank)
+    assert error.line is not None
+
+
 @pytest.mark.parametrize("block", ["", "1\tnot\tthere"])
 def test_unknown_labels_without_a_file_name_the_sentence(treebank, block):
     tree = DependencyTree((0, 1), ("root", "new"))
