@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LOCK = ".lock"
+BLOCKS = ".blocks"  # the ending of the folder of blocks next to an output, see `cli.ray_blocks`
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a path
 _CHECKPOINTS = ("best.ckpt", "last.ckpt", WEIGHTS)  # of a run, and of a shared model
 MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file may expand to much more
