@@ -79,10 +79,10 @@ def block_progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
     with _bar(f"{name}: blocks", total) as update:
 
         def show(done: int) -> None:
-            if update is None:
-                print(f"robustparse: {done} of {total} blocks are done", file=sys.stderr)
-            else:
+            if update is not None:
                 update(completed=done)
+            elif done:
+                print(f"robustparse: {done} of {total} blocks are done", file=sys.stderr)
 
         yield show
 

@@ -38,7 +38,7 @@ from robustparse.evaluation.versions import versions
 from robustparse.files import BLOCKS, check_no_input, locked, make_folder
 from robustparse.options.command import ParsedCommand
 from robustparse.options.recipe_digests import recipe_digests
-from robustparse.trust import failures_of_trusted_code
+from robustparse.trust import allowed_class, failures_of_trusted_code
 
 _DEATHS = 3  # of the actors of one block, after which the run ends
 _CHECKPOINTS = ("checkpoint", "hypothesis_only")
@@ -84,16 +84,21 @@ def _output(command: ParsedCommand, engine: ShardOptions) -> Path:
     Raises:
         InputError: there is no output, or an option does not fit the engine.
     """
-    out, device = command.options.get("out"), str(command.options.get("device"))
+    options = command.options
+    out, device, victim = options.get("out"), str(options.get("device")), options.get("victim")
     if engine.shard is not None:
         remedy = "leave it out: the blocks are shards"
         raise InputError("does not apply to --engine ray", key="--shard", remedy=remedy)
-    if command.options.get("devices", 1) != 1:
+    if options.get("devices", 1) != 1:
         found, remedy = "does not apply to --engine ray", "set --actors instead"
         raise InputError(found, key="--devices", remedy=remedy)
     if device.startswith("cuda") and not engine.gpus_per_actor:
         remedy = "set it, for example to 1"
         raise InputError(f"is 0, but --device is {device}", key="--gpus_per_actor", remedy=remedy)
+    one_process = victim and getattr(allowed_class(victim.class_path), "one_process", False)
+    if one_process and engine.actors != 1:
+        found = "must be 1: the limits of the victim hold for one process"
+        raise InputError(found, key="--actors")
     if out is None or Path(out).name in ("", "-", ".."):
         found = "is missing" if out is None else f"got {out!r}"
         raise InputError(found, key="--out", expected="the name of a file or folder to write")
