@@ -38,6 +38,7 @@ ROOMS: dict[str, set[str]] = {
 ROOMS["api"] = set(ROOMS) - {"annotation", "defenses", "tracking"}
 ROOMS["cli"] = set(ROOMS)
 ROOMS["__main__"] = {"cli"}
+ROOMS["ray"] = {"cli"}
 EVERYWHERE = LEAVES | set(ROOMS)
 
 # Where a third party may come in: files, or whole folders with a slash.

@@ -34,6 +34,7 @@ Sources = str | Path | Sequence[str | Path]
 """A file, or several that are read as if they were joined in this order."""
 
 LOCK = ".lock"
+BLOCKS = ".blocks"  # the ending of the folder of blocks next to an output, see `cli.ray_blocks`
 _PATTERN = re.compile(r"[*?[]")
 _NAMED = 3  # files in a message
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a path

@@ -28,6 +28,10 @@ ELSEWHERE = {
         "tests/cli/test_documented_commands.py",
         "test_the_slurm_script_keeps_the_status_and_requeues_what_was_stopped",
     ),
+    "--engine ray": (
+        "tests/cli/test_ray.py",
+        "test_whatever_dies_no_sentence_is_lost_or_doubled",
+    ),
     "--shard": (
         "tests/cli/test_merge_command.py",
         "test_merged_shards_are_the_files_of_one_process",

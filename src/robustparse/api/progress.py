@@ -1,6 +1,7 @@
 """Progress bars in a terminal, and no notices of Lightning that do not concern the user."""
 
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -68,6 +69,20 @@ def word_progress(source: str, total: int) -> Iterator[Callable[[int], None]]:
         def show(done: int) -> None:
             if update is not None:
                 update(completed=done)
+
+        yield show
+
+
+@contextmanager
+def block_progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that shows how many blocks are done: a bar, or lines without a terminal."""
+    with _bar(f"{name}: blocks", total) as update:
+
+        def show(done: int) -> None:
+            if update is not None:
+                update(completed=done)
+            elif done:
+                print(f"robustparse: {done} of {total} blocks are done", file=sys.stderr)
 
         yield show
 

@@ -6,11 +6,13 @@ and digests identify it in ``run.json``.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from pydoc import locate
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -43,6 +45,8 @@ from robustparse.tasks.registry import check_ending
 from robustparse.tasks.task import ReadsSome, Task
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,9 @@ class Checkpoints:
 
     def open(self, device: str) -> ModelVictim:
         """Load the models."""
+        return _opened(self, device, self._loaded)
+
+    def _loaded(self, device: str) -> ModelVictim:
         models = load_models(self.paths, self.decoder, self.beam, device, self.mean)
         if models[0].device.type == "cuda":
             torch.cuda.set_device(models[0].device)  # other models use the same GPU
@@ -113,6 +120,9 @@ class NamedVictim:
 
     def open(self, device: str) -> BlackBox:
         """Make the victim."""
+        return _opened(self, device, self._made)
+
+    def _made(self, device: str) -> BlackBox:
         victim: BlackBox = made(BlackBox, self.description)
         if not hasattr(victim, "task"):
             problem = f"{type(victim).__name__} does not call the constructor of BlackBox"
@@ -150,6 +160,31 @@ class GivenVictim:
     def open(self, device: str) -> AnsweringVictim:
         """Return the victim, which stays on its device."""
         return self.victim
+
+
+_open: ContextVar[dict[tuple[str, str], Any] | None] = ContextVar("_open", default=None)
+
+
+@contextmanager
+def victims_stay_open() -> Iterator[None]:
+    """Let runs inside share their victims: one that is opened again is the same object."""
+    token = _open.set({})
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
+def _opened(source: Checkpoints | NamedVictim, device: str, make: Callable[[str], T]) -> T:
+    """Return the victim of a source, which is made if it is not open."""
+    victims = _open.get()
+    if victims is None:
+        return make(device)
+    key = (repr(source), device)
+    if key not in victims:
+        victims[key] = make(device)
+    victim: T = victims[key]
+    return victim
 
 
 VictimSource = Checkpoints | NamedVictim | GivenVictim

@@ -64,7 +64,7 @@ def check_format(shard: str | None, format: object) -> None:
         InputError: ``--format`` is given with ``--shard``.
     """
     if shard is not None and format is not None:
-        remedy = "merge the shards, then run this command without --shard into what is merged"
+        remedy = "leave it out; then run this command without --shard or --engine into the result"
         raise InputError("applies to all sentences", key="--format", remedy=remedy)
 
 

@@ -15,6 +15,7 @@ from robustparse.data.columns import columns_of
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import (
+    AnsweringVictim,
     predictions,
     scored,
     sums_by_class,
@@ -77,6 +78,7 @@ def evaluate(
     """
     source, file = victim.source(), data.file(seed)
     opened, names, name = source.open(victim.device), source.names, file.name
+    before = _counts(opened)  # it may have answered to an earlier shard
     if file.shard is not None:
         _check_shard(out, perturbed_files)
     examples = file.examples(opened, punctuation)
@@ -96,7 +98,7 @@ def evaluate(
     )
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
     pair_scores = pairs_report(outcomes) if outcomes else {}
-    service = opened.counts() if isinstance(opened, CountingVictim) else {}
+    service = {each: count - before[each] for each, count in _counts(opened).items()}
     sums: Sums = {
         "sentences": len(examples),
         "words": sum(len(example.sentence) for example in examples),
@@ -145,6 +147,10 @@ def evaluate(
     )
     if service:
         print(f"robustparse: {system_name(names)}: {service_note(service)}", file=sys.stderr)
+
+
+def _counts(victim: AnsweringVictim) -> dict[str, int]:
+    return victim.counts() if isinstance(victim, CountingVictim) else {}
 
 
 def _check_shard(out: str | None, perturbed_files: str | None) -> None:

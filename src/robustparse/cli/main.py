@@ -12,6 +12,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING
 
 from robustparse import __version__
@@ -21,6 +22,7 @@ from robustparse.trust import failures_of_trusted_code
 
 if TYPE_CHECKING:
     from robustparse.options.arguments import Arguments
+    from robustparse.options.command import ParsedCommand
 
 LIGHTNING = {
     "fit": "train a model from a YAML configuration; --ckpt_path last resumes",
@@ -184,13 +186,24 @@ def run(command: str, arguments: list[str]) -> None:
 
 def _run_own(command: str, arguments: list[str]) -> None:
     """Run a command whose options are the parameters of its function."""
+    parsed = _parsed(command, arguments)
+    if parsed.options.get("engine") == "ray":
+        from robustparse.cli.ray_blocks import run_blocks
+
+        run_blocks(parsed, partial(_parsed, command, arguments))
+    else:
+        parsed.run()
+
+
+def _parsed(command: str, arguments: list[str]) -> "ParsedCommand":
+    """Check and parse the arguments of a command whose options are its function's parameters."""
     checked = _checked(arguments, several=SEVERAL.get(command, ()))
     typed = command == "attack" and any(each.startswith(TYPED) for each in arguments)
     name = "attack_text" if typed else command
     function = getattr(importlib.import_module(f"robustparse.cli.{name}"), name)
-    from robustparse.options.command import run_command
+    from robustparse.options.command import parsed_command
 
-    run_command(function, checked, command, POSITIONAL.get(command))
+    return parsed_command(function, checked, command, POSITIONAL.get(command))
 
 
 def _checked(

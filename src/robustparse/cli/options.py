@@ -1,6 +1,8 @@
 """Options that several commands share."""
 
+import math
 from dataclasses import dataclass, fields
+from typing import Literal
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
@@ -123,16 +125,48 @@ class DataOptions(TextOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShardedDataOptions(DataOptions):
-    """The sentences of a command that several runs can share."""
+class ShardOptions:
+    """How several runs or machines share the sentences of a command."""
 
     shard: str | None = None
     """I/N: take only the shard I of N equal ranges of these sentences, from 1; `robustparse merge`
     joins what the shards write."""
+    engine: Literal["ray"] | None = None
+    """ray: divide the sentences into blocks, on which actors of a Ray cluster work, and join their
+    outputs."""
+    address: str | None = None
+    """with --engine ray, the address of the cluster; by default RAY_ADDRESS, or else a cluster that
+    runs on this machine, or else a new one of this machine."""
+    blocks: int = 16
+    """with --engine ray, the number of blocks, which are shards."""
+    actors: int | None = None
+    """with --engine ray, the most actors that work at the same time; by default as many as the
+    cluster has CPUs and GPUs for."""
+    gpus_per_actor: float = 0.0
+    """with --engine ray, the GPUs of each actor, such as 0.25; without any, actors use CPUs."""
+
+    def __post_init__(self) -> None:
+        for name in ("blocks", "actors"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"must be >= 1, got {value}", key=f"--{name}")
+        if not 0.0 <= self.gpus_per_actor < math.inf:
+            found = f"must be >= 0 and finite, got {self.gpus_per_actor}"
+            raise InputError(found, key="--gpus_per_actor")
+        if self.engine is None:
+            for name in ("address", "blocks", "actors", "gpus_per_actor"):
+                if getattr(self, name) != getattr(ShardOptions, name):
+                    remedy = "add --engine ray, or leave it out"
+                    raise InputError("applies to --engine ray only", key=f"--{name}", remedy=remedy)
 
     def parsed_shard(self) -> Shard | None:
-        """See `DataOptions.parsed_shard`."""
+        """Return the shard that is read; None reads all sentences."""
         return None if self.shard is None else Shard.parse(self.shard)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardedDataOptions(ShardOptions, DataOptions):
+    """The sentences of a command that several runs can share."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from typing import BinaryIO
 from robustparse.api.inputs import Paths, check_same_kind
 from robustparse.api.sources import Checkpoints, DataFile, known_to
 from robustparse.api.tables import terminal
-from robustparse.cli.options import TextOptions, VictimOptions
+from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.shard import Shard
@@ -52,16 +52,17 @@ ROWS = 10_000  # rows of a table that are answered at once
 def predict(
     victim: VictimOptions,
     reading: TextOptions,
+    sharing: ShardOptions,
     data: Paths = STANDARD,
     out: str = STANDARD,
     format: str | None = None,
-    shard: str | None = None,
 ) -> None:
     """Write the answers of a checkpoint, or a --victim, on sentences.
 
     Args:
         victim: the model.
         reading: how the texts are read.
+        sharing: how several runs or machines share the sentences.
         data: raw text with one sentence per line, words separated by blanks (for a classifier of
             pairs: premise, tab, hypothesis); or a file or dataset in a format of the model's task,
             whose gold answers are ignored and may be missing; several of one kind are read as one,
@@ -71,12 +72,10 @@ def predict(
         format: the format of the data as a file ending, such as ``conllu``; ``txt`` is raw text. By
             default the ending of the file's name, and ``txt`` for names without an ending and for
             standard input.
-        shard: I/N, to answer only the shard I of N equal ranges of the sentences, from 1;
-            `robustparse merge` joins the files that the shards write.
     """
     file = DataFile(data)
     names, name = file.names, _shown(file.name)
-    chosen = None if shard is None else _shard(shard, names[0], out)
+    chosen = _shard(sharing, names[0], out)
     max_length, columns = reading.max_length, reading.columns
     if max_length < 1:
         raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
@@ -128,13 +127,15 @@ def _check_output(out: str, inputs: Iterable[str]) -> None:
         check_no_input(Path(out), (each for each in inputs if each != STANDARD), key="--out")
 
 
-def _shard(shard: str, data: str, out: str) -> Shard:
-    """Return the shard of the option.
+def _shard(sharing: ShardOptions, data: str, out: str) -> Shard | None:
+    """Return the shard of the options; None if all sentences are answered.
 
     Raises:
         InputError: there is no such shard, or it is not read from a file and written to a file.
     """
-    parsed = Shard.parse(shard)
+    parsed = sharing.parsed_shard()
+    if parsed is None:
+        return None
     for key, value, kind in (("--data", data, "input"), ("--out", out, "output")):
         if value == STANDARD:
             found = f"cannot be standard {kind} with --shard"

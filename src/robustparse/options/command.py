@@ -5,9 +5,9 @@ A parameter whose type is a dataclass stands for several options, one for each f
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import signature
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
@@ -17,6 +17,62 @@ from robustparse.options.arguments import Arguments, check_nulls, check_objects
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.recipe import Recipe, check_recipe
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ParsedCommand:
+    """A command whose options are checked, and whose objects are not made yet.
+
+    Args:
+        function: the function of the command.
+        parser: its parser.
+        options: what it has parsed.
+    """
+
+    function: Callable[..., Any]
+    parser: ArgumentParser
+    options: Namespace
+
+    def run(self) -> None:
+        """Make the objects, and call the function.
+
+        Raises:
+            InputError: see `values`, and the function.
+        """
+        self.function(**self.values())
+
+    def values(self) -> dict[str, Any]:
+        """Make the objects, and return the arguments of the function.
+
+        An `Attack` among them keeps its recipe, and a `BlackBox` what it was made from.
+
+        Raises:
+            InputError: an object cannot be made.
+        """
+        try:
+            values: dict[str, Any] = self.parser.instantiate(self.options).as_dict()
+        except Exception as error:
+            if mistake := mistake_in(error):
+                raise mistake from error
+            raise
+        if isinstance(values.get("attack"), Attack):
+            values["attack"].recipe = Recipe.parsed(self.parser, self.options)
+        if values.get("victim") is not None:
+            values["victim"].made_from = self.plain()["victim"]
+        for each, kind in _groups(self.function).items():
+            values[each] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        return {each: values[each] for each in signature(self.function).parameters}
+
+    def group(self, kind: type[T]) -> T:
+        """Return a group of plain options."""
+        return kind(**{each.name: self.options[each.name] for each in fields(kind)})  # type: ignore[arg-type]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the options as plain values; objects as class paths and arguments."""
+        plain: dict[str, Any] = json.loads(self.parser.dump(self.options, format="json"))
+        return plain
+
 
 def run_command(
     function: Callable[..., Any],
@@ -24,11 +80,20 @@ def run_command(
     name: str | None = None,
     positional: Mapping[str, str] | None = None,
 ) -> None:
-    """Parse the options of a command and call its function.
+    """Parse the options of a command and call its function; see `parsed_command`."""
+    parsed_command(function, arguments, name, positional).run()
+
+
+def parsed_command(
+    function: Callable[..., Any],
+    arguments: Arguments,
+    name: str | None = None,
+    positional: Mapping[str, str] | None = None,
+) -> ParsedCommand:
+    """Parse and check the options of a command.
 
     Args:
-        function: the function of the command. An `Attack` among its arguments keeps its recipe, and
-            a `BlackBox` what it was made from.
+        function: the function of the command.
         arguments: the checked arguments of the command line.
         name: the command's name, if it is not the function's.
         positional: the help of the positional parameters; a list takes all remaining arguments.
@@ -50,25 +115,13 @@ def run_command(
         check_nulls(kind, given, "", arguments)
     others = {each: value for each, value in given.items() if each not in groups}
     check_nulls(function, others, "", arguments)
-    try:
-        values: dict[str, Any] = parser.instantiate(options).as_dict()
-    except Exception as error:
-        if mistake := mistake_in(error):
-            raise mistake from error
-        raise
-    if isinstance(values.get("attack"), Attack):
-        values["attack"].recipe = Recipe.parsed(parser, options)
-    if values.get("victim") is not None:
-        values["victim"].made_from = json.loads(parser.dump(options, format="json"))["victim"]
-    for each, kind in groups.items():
-        values[each] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
-    function(**{each: values[each] for each in signature(function).parameters})
+    return ParsedCommand(function, parser, options)
 
 
 def command_parser(
     function: Callable[..., Any], name: str, positional: Mapping[str, str]
 ) -> ArgumentParser:
-    """Return the parser of a command; see `run_command`."""
+    """Return the parser of a command; see `parsed_command`."""
     summary = (function.__doc__ or "").strip().split("\n\n")[0]
     parser = ArgumentParser(
         prog=f"robustparse {name}", description=summary, exit_on_error=False, allow_abbrev=False

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from robustparse.errors import InputError
-from robustparse.files import folder_digest
+from robustparse.files import BLOCKS, folder_digest
 from robustparse.options.arguments import TAKE_SEVERAL, each_option, plain_key
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
@@ -178,7 +178,10 @@ def _upload(local: Path, url: str) -> None:
     """
     (local.parent.parent / _UPLOADING).touch()
     with _opened(url, f"cannot be written, see {local}") as (system, path):
+        blocks = local.with_name(local.name + BLOCKS)
         for file in sorted(file for file in local.parent.rglob("*") if file.is_file()):
+            if blocks in file.parents:
+                continue
             name = file.relative_to(local.parent).as_posix().removeprefix(local.name)
             _put(system, file, path + name)
 
