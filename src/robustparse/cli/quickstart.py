@@ -5,6 +5,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+import torch
+
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.cli.quickstart_attack import AttackStory
 from robustparse.cli.quickstart_perturbation import PerturbationStory
@@ -67,4 +69,7 @@ def quickstart(
     story = STORIES[task]
     if defense is not None:
         check_choice(f"--defense (of the task {task})", defense, (story.defense, "none"))
+    # Small networks gain little from a second thread, which waits whenever another program computes;
+    # and the last digits depend on the number of threads.
+    torch.set_num_threads(1)
     story.tell(make_folder(Path(out)), seed, defended=defense != "none")
