@@ -37,6 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     encoder = "model: {init_args: {encoder: {init_args: {character_dim: %d}}}}\n"
     (made / "words.yaml").write_text(encoder % 0)
     (made / "both.yaml").write_text(encoder % 6)
+    vectors = "model: {init_args: {encoder: {init_args: {vectors: none.txt}}}}\n"
+    (made / "vectors.yaml").write_text(vectors)
     pointer = "model: {class_path: robustparse.models.StackPointerParser}\n"
     (made / "pointer.yaml").write_text(pointer)
     (made / "attack.yaml").write_text(RECIPE)
@@ -245,6 +247,7 @@ MISTAKES = [
     (("--seeds", 1), "--seeds, --embeddings"),
     (("--seeds", 1, 2, 1), "--seeds"),
     (("--embeddings", "words.yaml", "pointer.yaml"), "--seeds, --embeddings"),
+    (("--embeddings", "words.yaml", "vectors.yaml"), "none.txt"),
     (("--seeds", 1, 2, "--subsets", "seed_1,seed_3"), "--subsets"),
     (("--seeds", 1, 2, "--subsets", "seed_1,seed_1"), "--subsets"),
     (("--seeds", 1, 2, "--attack", "white.yaml"), "--attack"),

@@ -16,7 +16,7 @@ from typing import Any
 
 from robustparse import __version__, trust
 from robustparse.api.tables import score_table, terminal
-from robustparse.cli.ensemble_members import Member, make_members
+from robustparse.cli.ensemble_members import Member, check_models, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
 from robustparse.cli.options import DecodingOptions
 from robustparse.data.datamodule import SAMPLE, DataModule
@@ -97,7 +97,10 @@ def ensemble(
     rows: dict[str, dict[str, float | None]] = {}
     with locked(folder, NAME, "--out"):
         _check_kept(folder / RESULT, systems)
-        for member in [each for each in members if not each.is_finished()]:
+        unfinished = [each for each in members if not each.is_finished()]
+        if unfinished and embeddings:
+            check_models(members)
+        for member in unfinished:
             _say(f"training {member.folder.name}")
             member.train()
         for name, parts in systems.items():

@@ -21,6 +21,8 @@ from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.errors import InputError
 from robustparse.evaluation.claim import differences
 from robustparse.files import read_json, write_json
+from robustparse.models.base import Model
+from robustparse.models.victim import ModelVictim
 from robustparse.options.arguments import each_option, plain_key
 from robustparse.options.recipe import made
 from robustparse.options.recipe_digests import recipe_digests
@@ -141,6 +143,21 @@ def _check(members: Sequence[Member]) -> None:
         return
     remedy = "name several seeds, or several configurations of one class of models"
     raise InputError(problem, key="--seeds, --embeddings", remedy=remedy)
+
+
+def check_models(members: Sequence[Member]) -> None:
+    """Make a model of each configuration, so that mistakes are found before any is trained.
+
+    Raises:
+        InputError: a model cannot be made, such as for a missing file, or cannot answer together
+            with another one.
+    """
+    models = []
+    for member in {each.group: each for each in members}.values():
+        data: DataModule = made(DataModule, member.settings["data"])
+        arguments = {**member.settings["model"]["init_args"], "vocabulary": data.vocabulary}
+        models.append(made(Model, {**member.settings["model"], "init_args": arguments}))
+    ModelVictim(models)
 
 
 def _settings(options: Sequence[str]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def quickstart(
     story = STORIES[task]
     if defense is not None:
         check_choice(f"--defense (of the task {task})", defense, (story.defense, "none"))
-    # Small networks gain little from a second thread, which waits whenever another program computes;
+    # Small networks gain little from a second thread, which waits while another program computes;
     # and the last digits depend on the number of threads.
     torch.set_num_threads(1)
     story.tell(make_folder(Path(out)), seed, defended=defense != "none")
