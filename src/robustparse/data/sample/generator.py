@@ -6,9 +6,11 @@ answer depends on the class of its word. Such slots contain mostly frequent word
 can learn them; rare words appear in other slots, where their class does not matter.
 """
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -171,8 +173,7 @@ class Lexicon:
         return RARE_UNTIL_DEALT if self.deck[word_class] else RARE_ELSEWHERE
 
     def _zipf(self, words: Sequence[str]) -> str:
-        weights = 1.0 / np.arange(1, len(words) + 1)
-        return words[self.rng.choice(len(words), p=weights / weights.sum())]
+        return words[_drawn(self.rng, _zipf_steps(len(words)))]
 
 
 class Generator:
@@ -181,23 +182,21 @@ class Generator:
     def __init__(self, seed: int, rules: Rules, content: Words, function: Words) -> None:
         self.rng = _stream(seed, 1)
         self.rules, self.lexicon = rules, Lexicon(seed, content, function)
-        self.weights = {
-            parent: self._jittered(options) for parent, options in sorted(rules.items())
+        self.steps = {
+            parent: _steps(self._jittered(options)) for parent, options in sorted(rules.items())
         }
 
     def _jittered(self, options: Sequence[Rule]) -> np.ndarray:
         weights = np.array([option.weight for option in options])
         weights *= np.exp(RULE_JITTER * self.rng.standard_normal(len(options)))
-        jittered: np.ndarray = weights / weights.sum()
-        return jittered
+        return weights
 
     def phrase(self, symbol: str, decisive: bool = False, start: int = 0) -> Phrase:
         """Draw a phrase whose first word is the text's word ``start``."""
         if symbol not in self.rules:
             word = self.lexicon.draw(symbol.split(".")[0], decisive)
             return Phrase((word,), (symbol,), start, ())
-        weights = self.weights[symbol]
-        children = self.rules[symbol][self.rng.choice(len(weights), p=weights)].children
+        children = self.rules[symbol][_drawn(self.rng, self.steps[symbol])].children
         phrases: list[Phrase] = []
         for child in children:
             phrases.append(self.phrase(child.symbol, child.decisive, start))
@@ -220,6 +219,23 @@ class Generator:
 def _stream(seed: int, number: int) -> np.random.Generator:
     """Return one of the random streams of a seed."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, number))))
+
+
+def _steps(weights: np.ndarray) -> list[float]:
+    """Return the cumulative probabilities that ``choice`` of NumPy computes for every draw."""
+    steps = (weights / weights.sum()).cumsum()
+    normalized: list[float] = (steps / steps[-1]).tolist()
+    return normalized
+
+
+@cache
+def _zipf_steps(count: int) -> list[float]:
+    return _steps(1.0 / np.arange(1, count + 1))
+
+
+def _drawn(rng: np.random.Generator, steps: list[float]) -> int:
+    """Draw the same index as ``rng.choice`` with these probabilities."""
+    return bisect_right(steps, rng.random())
 
 
 def _shuffled(rng: np.random.Generator, words: Sequence[str]) -> list[str]:
