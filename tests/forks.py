@@ -5,6 +5,7 @@ Importing takes longer than most of what such a process does in a test.
 
 import multiprocessing
 import os
+import runpy
 import signal
 import sys
 import tempfile
@@ -86,6 +87,19 @@ class Forked:
                 break
         self._process.join()
         return printed
+
+
+def printed_by(script: Path, *options: str) -> str:
+    """What a script with these options prints, which must not fail."""
+    process = Forked(_script, str(script), options)
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors[-4000:]
+    return output
+
+
+def _script(path: str, options: tuple[str, ...]) -> None:
+    sys.argv = [path, *options]
+    runpy.run_path(path, run_name="__main__")
 
 
 def _call(

@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+from forks import printed_by
 from kill_resume import PARTS, differences
 
 ROOT = Path(__file__).parents[2]
@@ -45,15 +44,8 @@ def test_metrics_are_compared(value: str, tmp_path: Path) -> None:
 
 def figures(script: str, *options: str) -> dict:
     """The object that a bench prints last."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "bench" / script), "--json", *options],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    printed = printed_by(ROOT / "bench" / script, "--json", *options)
+    return json.loads(printed.splitlines()[-1])
 
 
 @pytest.mark.slow
