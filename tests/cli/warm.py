@@ -1,20 +1,23 @@
 """Imported by the process that others are forked from: what a process's first run takes long for.
 
-Such a run imports more, and draws the sample.
+Such a run imports more, draws the sample and reads docstrings.
 """
 
 import contextlib
+import functools
 import gc
 import os
 import tempfile
 from pathlib import Path
 
+import docstring_parser
 import torch
 from tiny_runs import write_config
 
 from robustparse.cli.main import main
 
 torch.set_num_threads(1)
+docstring_parser.parse_from_object = functools.cache(docstring_parser.parse_from_object)
 with (
     tempfile.TemporaryDirectory() as folder,
     Path(os.devnull).open("w") as nowhere,
