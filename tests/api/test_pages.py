@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from matplotlib.pyplot import close
 
 import robustparse as rp
+from robustparse.data.sample import generator
+from robustparse.data.sample.treebank import sample_treebank
 from robustparse.victims import HuggingFaceClassifier
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 from tiny_models import save_classifier
@@ -33,7 +36,16 @@ def run(cells: list[str]) -> dict[str, Any]:
     return names
 
 
+@pytest.fixture
+def _half_the_sample(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(generator, "SPLITS", {"train": 700, "dev": 100, "test": 100})
+    sample_treebank.cache_clear()
+    yield
+    sample_treebank.cache_clear()
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_half_the_sample")
 def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
