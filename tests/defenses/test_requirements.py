@@ -3,8 +3,9 @@
 import pytest
 import torch
 from pytorch_lightning.demos.boring_classes import BoringModel
+from pytorch_lightning.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 
-from robustparse.defenses import RobustnessEvaluation, SubstitutionAdversary
+from robustparse.defenses import FGM, RobustnessEvaluation, SubstitutionAdversary
 from robustparse.errors import InputError
 from sample_runs import lexicon_attack, trained_parser, trainer
 
@@ -28,3 +29,14 @@ def test_models_and_data_of_other_libraries(defense, owner, model, key, message)
     with pytest.raises(InputError) as error:
         trainer(defense(lexicon_attack())).fit(model(), loader)
     assert (error.value.key, error.value.found) == (f"{owner}: {key}", message)
+
+
+@pytest.mark.parametrize("strategy", [DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy])
+@pytest.mark.parametrize("defense", [FGM(), SubstitutionAdversary(lexicon_attack())])
+def test_a_model_divided_between_processes(strategy, defense, monkeypatch):
+    run = trainer(defense)
+    # These strategies cannot be chosen without a GPU.
+    monkeypatch.setattr(run._accelerator_connector, "strategy", object.__new__(strategy))
+    with pytest.raises(InputError) as error:
+        defense.on_fit_start(run, trained_parser())
+    assert error.value.key == "trainer.strategy"

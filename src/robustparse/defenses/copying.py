@@ -8,7 +8,13 @@ import pytorch_lightning as pl
 
 from robustparse.data.batch import Batch, join, select
 from robustparse.data.fractions import check_fraction
-from robustparse.defenses.requirements import callbacks_of, data_of, model_of, warn
+from robustparse.defenses.requirements import (
+    callbacks_of,
+    check_undivided,
+    data_of,
+    model_of,
+    warn,
+)
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.models.base import Model
 from robustparse.randomness import mixed_seed, stream
@@ -85,9 +91,10 @@ class CopyingAdversary(pl.Callback):
         """Look up the training sentences by id.
 
         Raises:
-            InputError: the model or the data module is not one of robustparse, or two adversaries
-                replace sentences.
+            InputError: the strategy divides the model, the model or the data module is not one of
+                robustparse, or two adversaries replace sentences.
         """
+        check_undivided(trainer)
         model_of(pl_module, self.owner)
         data = data_of(trainer, self.owner)
         copying = callbacks_of(trainer, CopyingAdversary)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import pytorch_lightning as pl
 
-from robustparse.defenses.requirements import callbacks_of, model_of
+from robustparse.defenses.requirements import callbacks_of, check_undivided, model_of
 from robustparse.errors import InputError, check_least, check_seed
 
 OWNER = "gradient adversary"
@@ -50,7 +50,8 @@ class GradientAdversary(pl.Callback, ABC):
         return since >= 0 and since % self.every == 0
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Check the model, and that there is no second adversary."""
+        """Check the strategy and the model, and that there is no second adversary."""
+        check_undivided(trainer)
         self.check_module(pl_module)
         adversaries = callbacks_of(trainer, GradientAdversary)
         if len(adversaries) > 1:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 import pytorch_lightning as pl
+from pytorch_lightning.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.attacks.attack import Attack
@@ -26,6 +27,24 @@ def model_of(module: pl.LightningModule, owner: str, remedy: str | None = None) 
         found = f"must be a robustparse model, got {type(module).__name__}"
         raise InputError(found, key=f"{owner}: model", remedy=remedy)
     return module
+
+
+def check_undivided(trainer: pl.Trainer) -> None:
+    """Reject strategies that divide the weights of a model between processes.
+
+    Raises:
+        InputError: names the strategy.
+    """
+    strategy = trainer.strategy
+    if isinstance(strategy, DeepSpeedStrategy | FSDPStrategy | ModelParallelStrategy):
+        name = type(strategy).__name__
+        raise InputError(
+            f"{name} divides the weights between processes, while adversaries run passes of their "
+            "own, also backward, inside a training step",
+            key="trainer.strategy",
+            expected="a strategy that keeps all weights in each process",
+            remedy="use ddp",
+        )
 
 
 def check_decisions(model: Model, owner: str) -> None:
