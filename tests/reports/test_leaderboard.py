@@ -16,6 +16,7 @@ from robustparse.reports.entry import read_entry
 from robustparse.reports.leaderboard import build_leaderboard
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SHIPPED = Path(__file__).parents[2] / "bench" / "results" / "entries"
 NASTY = "</script><script>document.title='run'</script>"
 
 
@@ -70,6 +71,12 @@ EDITED: dict[str, Callable[[dict[str, Any]], object]] = {
     "certified above clean": bounds(lower=80.0, upper=90.0),
     "certified above its upper bound": bounds(lower=60.0),
 }
+
+
+def test_the_shipped_entries_are_drawn(tmp_path: Path) -> None:
+    build_leaderboard([SHIPPED], tmp_path / "board.html")
+    page = (tmp_path / "board.html").read_text("utf-8")
+    assert all(path.name in page for path in SHIPPED.iterdir())
 
 
 @pytest.mark.parametrize("name", EDITED)
