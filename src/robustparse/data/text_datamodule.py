@@ -44,7 +44,7 @@ class TextDataModule(DataModule):
     def read(self, path: str | Path) -> list[Example]:
         """See `read_texts`."""
         if self.long_texts == "refuse":
-            setting = f"{_LIMIT}, set data.init_args.long_texts to omit,"
+            setting = f"{_LIMIT}, set data.init_args.long_texts to omit"
             return read_texts(
                 path, self.columns, self.max_length, limit=setting, known=self._known(path)
             )
