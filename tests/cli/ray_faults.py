@@ -49,8 +49,9 @@ class FaultySearch(Zheng2020):
 class Counted(BlackBox):
     """Calls every text good; counts the texts, and writes a line when it is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "") -> None:
         super().__init__("classification", labels=["bad", "good"])
+        self.address = address
         self._requests = 0
         with Path("made").open("a") as log:
             log.write("made\n")

@@ -205,6 +205,9 @@ def test_operations_need_no_model(made, tmp_path, capsys):
     assert (found["n_copies"], found["n_changed"], found["task"]) == (7, 7, "dependency")
     assert found["operations"] == ["final_stop", "keyboard_slips"]
     assert not path.with_suffix(".attack").exists()
+    written = path.read_bytes()
+    main([*options, "--operations", '["final_stop", "keyboard_slips"]', "--seed", "2"])
+    assert path.read_bytes() == written
     sample = ["augment", "--data", "sample", "--out", str(path), "--operations", "typos"]
     main([*sample, "--task", "dependency", "--limit", "3"])
     assert len(read_treebank(path)) == 3

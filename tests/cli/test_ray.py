@@ -19,8 +19,8 @@ from typing import Any
 import fsspec
 import pytest
 from command_runs import mistake
+from kinds_of_data import COMMANDS, arguments, make, output, written
 from ray_faults import LOG
-from test_merge_command import COMMANDS, arguments, make, output, written
 
 from forks import Forked
 from robustparse.api import sources
@@ -111,8 +111,11 @@ UNFIT = {
     "fewer than no GPU": (["--engine=ray", "--gpus_per_actor=-1"], "--gpus_per_actor"),
     "processes": (["--engine=ray", "--devices=2"], "--devices"),
     "a GPU": (["--engine=ray", "--device=cuda"], "--gpus_per_actor"),
+    "one and a half GPUs": (["--engine=ray", "--gpus_per_actor=1.5"], "--gpus_per_actor"),
     "no output": (["--engine=ray", "--out=.."], "--out"),
     "an input": (["--engine=ray", "--out=test.conllu"], "--out"),
+    "an input of a pattern": (["--engine=ray", "--data=*.conllu", "--out=test.conllu"], "--out"),
+    "standard input": (["--engine=ray", "--data=-"], "--data"),
     "no cluster": (["--engine=ray", "--address=nonsense"], "--address"),
 }
 
@@ -122,12 +125,77 @@ def test_options_that_do_not_fit(case, made, tmp_path, monkeypatch):
     options, key = UNFIT[case]
     monkeypatch.chdir(shutil.copytree(made["trees"], tmp_path / "trees"))
     data = Path("test.conllu").read_bytes()
-    model = ["--attack=recipe.yaml", "--checkpoint=tiny.ckpt", "--device=cpu"]
+    given = ["--attack=recipe.yaml", "--checkpoint=tiny.ckpt", "--device=cpu", "--out=out"]
+    given += [] if any(each.startswith("--data") for each in options) else ["--data=test.conllu"]
     with pytest.raises(InputError) as error:
-        run("attack", [*model, "--data=test.conllu", "--out=out", *options])
+        run("attack", [*given, *options])
     assert error.value.key == key
     assert Path("test.conllu").read_bytes() == data
-    assert not Path("out").exists()
+    assert not [*Path().glob("out*")]
+
+
+@pytest.mark.parametrize(
+    ("command", "out", "taken"),
+    [
+        ("attack", "out", "out/certificates.jsonl"),
+        ("certify", "out", "out/examples.jsonl"),
+        ("evaluate", "out", "out"),
+        ("predict", "out.conllu", "out.conllu/a"),
+        ("augment --attack", "out.conllu", "out.attack/examples.jsonl"),
+    ],
+)
+def test_an_output_that_is_taken_is_refused_before_the_cluster_starts(
+    command, out, taken, made, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path(taken).parent.mkdir(exist_ok=True)
+    Path(taken).touch()
+    name, *given = arguments(command, made["trees"], tmp_path / "unused")
+    given = [each for each in given if not each.startswith("--out=")]
+    with pytest.raises(InputError) as error:
+        run(name, [*given, f"--out={out}", "--engine=ray", "--address=nonsense"])
+    assert str(error.value.path) == (taken if taken == out else str(Path(taken).parent))
+    assert not Path(f"{out}.blocks").exists()
+
+
+def identity(*given: str) -> dict[str, Any]:
+    parsed = _parsed(given[0], [*given[1:], "--out=out", "--engine=ray"])
+    return ray_blocks._identity(parsed, parsed.group(ShardOptions))
+
+
+ENDPOINT = ("--victim=Endpoint", "--victim.url=http://127.0.0.1:1", "--victim.model=m")
+# A victim, one more option, and whether the run stays the same.
+SAME = {
+    "more requests": (ENDPOINT, "--victim.max_requests=5", True),
+    "another model": (ENDPOINT, "--victim.model=n", False),
+    "an argument named as an option": (
+        ("--trust=ray_faults", "--victim=ray_faults.Counted", "--victim.address=a"),
+        "--victim.address=b",
+        False,
+    ),
+    "another device": (ENDPOINT, "--device=cpu", True),
+    "another seed": (ENDPOINT, "--seed=1", False),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_options_that_may_change_when_a_run_is_resumed(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.tsv").write_text("a text\tgood\n")
+    victim, option, same = SAME[case]
+    given = ("evaluate", "--data=data.tsv", *victim)
+    assert (identity(*given) == identity(*given, option)) is same
+
+
+def test_only_inputs_are_compared(made, tmp_path, monkeypatch):
+    """A folder may have the name of a task, and the output may be in it."""
+    monkeypatch.chdir(tmp_path)
+    Path("tags").mkdir()
+    given = ["augment", "--operations=typos", "--task=tags", f"--data={made['trees']}/t*.conllu"]
+    first = identity(*given)
+    Path("tags/copies.conll").touch()
+    assert identity(*given) == first
+    assert [*first["sha256"]] == [str(made["trees"] / "test.conllu")]
 
 
 def test_ray_is_missing(made, tmp_path, monkeypatch):
@@ -166,6 +234,7 @@ def test_a_victim_is_made_once_and_its_counts_are_those_of_each_block(tmp_path, 
 STALE = {
     "another option": lambda: ["--seed=1"],
     "another number": lambda: ["--blocks=1"],
+    "another file": lambda: shutil.copy("test.conllu", "test2.conllu") and [],
     "other data": lambda: write_sample(Path("test.conllu"), sentences(9, "test")) and [],
     "another model": lambda: save_checkpoint(trained_parser(), Path("tiny.ckpt")) and [],
 }
@@ -174,10 +243,11 @@ STALE = {
 def test_blocks_of_another_run_are_refused(made, tmp_path, monkeypatch):
     """`merge` would not see that all of them are old. Those of the same run are not made again."""
     monkeypatch.chdir(shutil.copytree(made["trees"], tmp_path / "trees"))
-    given = ["evaluate", "--checkpoint=tiny.ckpt", "--data=test.conllu", "--device=cpu"]
+    given = ["evaluate", "--checkpoint=tiny.ckpt", "--data=test*.conllu", "--device=cpu"]
     given += ["--out=out", "--engine=ray", "--blocks=2"]
     parsed = _parsed(given[0], given[1:])
-    ray_blocks._claim(make_folder(Path("out.blocks")), parsed, parsed.group(ShardOptions))
+    run_of = ray_blocks._identity(parsed, parsed.group(ShardOptions))
+    ray_blocks._claim(make_folder(Path("out.blocks")), run_of)
     actor = BlockActor(lambda: parsed, str(Path.cwd()), ShardOptions(engine="ray"))
     for number in (1, 2):
         assert actor.finish(f"{number}/2", f"out.blocks/{number}/out")[0] is None
@@ -197,8 +267,9 @@ def test_python_runs_a_command_on_a_cluster(made, cluster, tmp_path, monkeypatch
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     main(arguments("predict", made["forms"], tmp_path / "whole"))
     name, *given = arguments("predict", made["forms"], tmp_path / "merged")
-    options = dict(each.removeprefix("--").split("=", 1) for each in given)
+    options = dict(each.removeprefix("--").split("=", 1) for each in given if "=" in each)
     options["out"] = "memory://results/test.json"
+    options["data"] = [str(made["forms"] / "test.json")]
     run_on_ray(name, **options, address=cluster.address, blocks=3, actors=1)
     memory = fsspec.filesystem("memory")
     assert memory.find("/results") == ["/results/test.json"]
@@ -207,11 +278,10 @@ def test_python_runs_a_command_on_a_cluster(made, cluster, tmp_path, monkeypatch
 
 
 def test_a_mistake_in_a_block_ends_the_run(made, cluster, tmp_path, capsys):
-    """Blocks that are not begun do not bind a later run to their number."""
+    """Without any block that was begun, it leaves nothing."""
     given = arguments("evaluate", made["texts"], tmp_path / "out", *on(cluster, "--actors=1"))
     assert "--blocks" in mistake(capsys, *given, "--blocks=9")
-    parsed = _parsed(given[0], [*given[1:], "--blocks=2"])
-    ray_blocks._claim(tmp_path / "out.blocks", parsed, parsed.group(ShardOptions))
+    assert not [*tmp_path.iterdir()]
 
 
 def wait_for(path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 from robustparse import trust
 from robustparse.api.progress import attack_progress
 from robustparse.api.sources import DataSource, VictimSource
-from robustparse.attacks.attack import PACKING, Attack
+from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
 from robustparse.devices import gpus
 from robustparse.errors import InputError
@@ -124,7 +124,7 @@ class AttackRun:
             columns: the names of the columns that the sentences were read from, if any.
         """
         arguments = self.recipe.settings["init_args"]
-        kept = {key: value for key, value in arguments.items() if key not in PACKING}
+        kept = {key: value for key, value in arguments.items() if key not in Attack.PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
         used = {"seed": self.seed, **self.victim.settings}
         used |= {"data": self.data.recorded, **self.data.settings}

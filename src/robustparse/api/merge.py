@@ -12,7 +12,7 @@ from robustparse.evaluation.attack_summary import AttackSummary
 from robustparse.evaluation.certificate_folder import speed_summary
 from robustparse.evaluation.certificate_records import CERTIFICATES, CertificateRun
 from robustparse.evaluation.certified_scores import CertifiedScores
-from robustparse.evaluation.claim import claim
+from robustparse.evaluation.claim import check_unclaimed, claim
 from robustparse.evaluation.evaluated import evaluated
 from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, RunRecord, read_record
 from robustparse.evaluation.shards import (
@@ -83,6 +83,26 @@ def merge(out: Path, paths: Sequence[Path]) -> int:
     else:
         _merge_files(out, shards, summary)
     return len(shards)
+
+
+def check_free(command: str, out: Path) -> None:
+    """Check, before the shards of a command are made, that `merge` can write their output.
+
+    Args:
+        command: the name of the command.
+        out: the folder or file to write.
+
+    Raises:
+        InputError: it is a file instead of a folder or the reverse, cannot be written, or holds a
+            run.
+    """
+    how = _COMMANDS[command]
+    if not how.file:
+        check_output_file(out, (), key="--out")
+    elif out.exists():
+        make_folder(out)
+    if how.lines or command == "augment":
+        check_unclaimed(out if how.lines else attack_folder(out))
 
 
 def _without_sidecars(paths: Sequence[Path]) -> list[Path]:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from pydoc import locate
 from typing import Any, TypeVar
 
 import torch
@@ -39,7 +38,7 @@ from robustparse.models.checkpoint import argument_names
 from robustparse.models.load import Decoder
 from robustparse.models.mean_scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
-from robustparse.options.recipe import made
+from robustparse.options.recipe import made, without_packing
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tasks.registry import check_ending
 from robustparse.tasks.task import ReadsSome, Task
@@ -107,12 +106,7 @@ class NamedVictim:
     @property
     def settings(self) -> dict[str, Any]:
         """Class path and those arguments that answers depend on."""
-        if "init_args" not in self.description:
-            return {"victim": self.description}
-        left_out = getattr(locate(str(self.description["class_path"])), "PACKING", ())
-        arguments = self.description["init_args"].items()
-        kept = {key: value for key, value in arguments if key not in left_out}
-        return {"victim": {**self.description, "init_args": kept}}
+        return {"victim": without_packing(self.description)}
 
     def digests(self) -> dict[str, Any]:
         """Return the SHA-256 of the files that the arguments name."""
@@ -166,9 +160,13 @@ _open: ContextVar[dict[tuple[str, str], Any] | None] = ContextVar("_open", defau
 
 
 @contextmanager
-def victims_stay_open() -> Iterator[None]:
-    """Let runs inside share their victims: one that is opened again is the same object."""
-    token = _open.set({})
+def victims_stay_open(victims: dict[tuple[str, str], Any]) -> Iterator[None]:
+    """Let runs inside share their victims: reopening returns the same victim.
+
+    Args:
+        victims: the victims that are open, by source and device; further ones are added.
+    """
+    token = _open.set(victims)
     try:
         yield
     finally:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, count, islice
-from typing import Any
+from typing import Any, ClassVar
 
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.union import Union
@@ -29,9 +29,6 @@ from robustparse.errors import InputError, check_least, check_seed
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import DependencyTree, Example, LogicalForm, TagSequence
 
-PACKING = ("live", "batch_words", "batch_queries")
-"""Arguments of an `Attack` that affect speed but not results."""
-
 _CHUNK = 512  # sentences whose problems are built at once
 
 
@@ -51,6 +48,7 @@ class Attack:
         batch_queries: maximum texts per forward pass of the victim.
 
     Attributes:
+        PACKING: arguments that affect speed but not results.
         recipe: the name and the settings (``class_path`` and ``init_args``) that made the attack;
             None if it was made in Python.
 
@@ -58,6 +56,7 @@ class Attack:
         InputError: some candidates follow a change, but the search does not ask for them.
     """
 
+    PACKING: ClassVar[tuple[str, ...]] = ("live", "batch_words", "batch_queries")
     recipe: tuple[str, dict[str, Any]] | None = None
 
     def __init__(

@@ -98,7 +98,7 @@ def evaluate(
     )
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
     pair_scores = pairs_report(outcomes) if outcomes else {}
-    service = {each: count - before[each] for each, count in _counts(opened).items()}
+    service = {each: count - before.get(each, 0) for each, count in _counts(opened).items()}
     sums: Sums = {
         "sentences": len(examples),
         "words": sum(len(example.sentence) for example in examples),

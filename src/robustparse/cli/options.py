@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-import math
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -150,9 +149,10 @@ class ShardOptions:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"must be >= 1, got {value}", key=f"--{name}")
-        if not 0.0 <= self.gpus_per_actor < math.inf:
-            found = f"must be >= 0 and finite, got {self.gpus_per_actor}"
-            raise InputError(found, key="--gpus_per_actor")
+        gpus = self.gpus_per_actor
+        if not (0.0 <= gpus <= 1.0 or (gpus > 1.0 and gpus.is_integer())):
+            expected = "a fraction from 0 to 1, or a whole number"
+            raise InputError(f"got {gpus}", key="--gpus_per_actor", expected=expected)
         if self.engine is None:
             for name in ("address", "blocks", "actors", "gpus_per_actor"):
                 if getattr(self, name) != getattr(ShardOptions, name):

@@ -7,20 +7,21 @@ after another. The block of an actor that dies goes to another actor.
 
 import logging
 import os
+import shutil
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from robustparse.api.inputs import checkpoint_files
+from robustparse.api.inputs import checkpoint_files, digest
+from robustparse.api.merge import check_free
 from robustparse.api.progress import block_progress
-from robustparse.api.sources import victims_stay_open
-from robustparse.attacks.attack import PACKING
+from robustparse.api.sources import DataFile, victims_stay_open
 from robustparse.cli.merge import merge
 from robustparse.cli.options import ShardOptions
 from robustparse.data.shard import Shard
@@ -37,15 +38,17 @@ from robustparse.evaluation.shards import record_file
 from robustparse.evaluation.versions import versions
 from robustparse.files import BLOCKS, check_no_input, locked, make_folder
 from robustparse.options.command import ParsedCommand
+from robustparse.options.recipe import without_packing
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.trust import allowed_class, failures_of_trusted_code
 
 _DEATHS = 3  # of the actors of one block, after which the run ends
 _CHECKPOINTS = ("checkpoint", "hypothesis_only")
-# Options that may differ when a run is resumed.
+_FILES = (*_CHECKPOINTS, "substitutes")  # options that name files, besides data
+# Options that may differ when a run is resumed, besides those of objects (`without_packing`).
 _LEFT_OUT = {
     *("config", "out", "shard", "engine", "address", "blocks", "actors", "gpus_per_actor"),
-    *("device", "devices", "batch_texts", *PACKING),
+    *("device", "devices", "batch_words"),
 }
 _FIELDS = ("found", "path", "line", "key", "expected", "remedy")  # of an `InputError`
 
@@ -66,15 +69,18 @@ def run_blocks(command: ParsedCommand, parse: Callable[[], ParsedCommand]) -> No
     out, name = _output(command, engine), command.function.__name__
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # before Ray is imported
     ray = optional_library("ray", "--engine", "run `pip install robustparse[ray]`")
+    run = _identity(command, engine)
+    check_no_input(out, run["sha256"], key="--out")
     folder = make_folder(out.with_name(out.name + BLOCKS))
-    with locked(folder, name, "--out"):
-        _claim(folder, command, engine)
+    with locked(folder, name, "--out"), _removed_if_empty(folder):
+        _claim(folder, run)
         blocks = [folder / str(number) / out.name for number in range(1, engine.blocks + 1)]
         if not all(record_file(block).exists() for block in blocks):
+            check_free(name, out)
             with _cluster(ray, engine.address), block_progress(name, len(blocks)) as show:
                 _finish(ray, parse, engine, blocks, show)
-            # A file that was replaced meanwhile may be one that the actors had opened before.
-            _claim(folder, command, engine)
+            # Inputs may have changed while actors used the old files.
+            _claim(folder, _identity(command, engine))
         merge(str(out), [str(block) for block in blocks])
 
 
@@ -105,33 +111,58 @@ def _output(command: ParsedCommand, engine: ShardOptions) -> Path:
     return Path(out)
 
 
-def _claim(folder: Path, command: ParsedCommand, engine: ShardOptions) -> None:
-    """Record the options and the inputs of a run, or check that its blocks belong to it.
-
-    `merge` compares blocks with each other, which does not show that all of them are old.
+def _identity(command: ParsedCommand, engine: ShardOptions) -> dict[str, Any]:
+    """Return what distinguishes a run from others, with the SHA-256 of each of its inputs.
 
     Raises:
-        InputError: they belong to another run, or the output is an input.
+        InputError: an input does not exist, or is standard input.
     """
-    options = {key: value for key, value in command.plain().items() if key != "out"}
+    given = command.plain()
+    options = {key: value for key, value in given.items() if key not in _LEFT_OUT}
+    data = DataFile(options["data"])
+    if data.names == ("-",):
+        found = "cannot be standard input with --engine ray"
+        raise InputError(found, key="--data", remedy="name a file")
+    options["data"], digests = data.recorded, data.digests()
     for key in _CHECKPOINTS:
         if options.get(key) is not None:
             options[key] = checkpoint_files(options[key])
-    digests = recipe_digests({"init_args": options})
-    check_no_input(Path(command.options.out), digests, key="--out")
+    for value in filter(None, map(options.get, _FILES)):
+        digests |= {path: digest(path) for path in ([value] if isinstance(value, str) else value)}
+    objects = {key: value for key, value in options.items() if _describes_objects(value)}
+    digests |= recipe_digests({"init_args": objects})
     run = {"command": command.function.__name__, "blocks": engine.blocks, "sha256": digests}
-    run |= {"options": _kept(options), "versions": versions()}
-    begun = any(path.is_file() for path in folder.glob("[0-9]*/**/*"))
-    claim(folder, run, dict[str, Any], RUN, begun)
+    return run | {"options": without_packing(options), "versions": versions()}
 
 
-def _kept(value: Any) -> Any:
-    """Leave out the options that may differ when a run is resumed."""
-    if isinstance(value, list):
-        return [_kept(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _kept(item) for key, item in value.items() if key not in _LEFT_OUT}
-    return value
+def _describes_objects(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return all(isinstance(item, dict) for item in items)
+
+
+def _claim(folder: Path, run: dict[str, Any]) -> None:
+    """Record a run, or check that the blocks belong to it.
+
+    `merge` compares blocks with each other, which cannot detect that all are outdated.
+
+    Raises:
+        InputError: they belong to another run.
+    """
+    claim(folder, run, dict[str, Any], RUN, _begun(folder))
+
+
+def _begun(folder: Path) -> bool:
+    return any(path.is_file() for path in folder.glob("[0-9]*/**/*"))
+
+
+@contextmanager
+def _removed_if_empty(folder: Path) -> Iterator[None]:
+    """Remove the folder of the blocks at the end if no block was begun."""
+    try:
+        yield
+    finally:
+        if not _begun(folder):
+            shutil.rmtree(folder)
 
 
 @contextmanager
@@ -254,8 +285,7 @@ class BlockActor:
         self, parse: Callable[[], ParsedCommand], folder: str, engine: ShardOptions
     ) -> None:
         self._parse, self._folder = parse, folder
-        self._stays = ExitStack()
-        self._stays.enter_context(victims_stay_open())
+        self._victims: dict[tuple[str, str], Any] = {}
         if not engine.gpus_per_actor:
             os.environ["CUDA_VISIBLE_DEVICES"] = ""  # Ray leaves all GPUs to such an actor
 
@@ -269,7 +299,7 @@ class BlockActor:
         mistake: InputError | None = None
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as errors:
             try:
-                with failures_of_trusted_code():
+                with failures_of_trusted_code(), victims_stay_open(self._victims):
                     self._call(shard, out)
             except InputError as error:
                 mistake = error

@@ -52,6 +52,17 @@ def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, beg
         write_json(path, run)
 
 
+def check_unclaimed(folder: Path) -> None:
+    """Check that no run has claimed a folder.
+
+    Raises:
+        InputError: it holds lines of a run.
+    """
+    for lines in _LINES:
+        if (folder / lines).exists():
+            raise InputError(f"holds {lines} of another run", path=folder, remedy=_OTHER)
+
+
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:
     """Yield how the settings of two runs differ, sorted by their keys."""
     stored, ours = _flat(first), _flat(second)

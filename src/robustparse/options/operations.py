@@ -5,9 +5,12 @@ import os
 from collections.abc import Sequence
 from inspect import isabstract
 
+import yaml
+
 from robustparse import perturbations
 from robustparse.errors import InputError
 from robustparse.options.arguments import each_option
+from robustparse.options.yaml_files import parse_yaml
 from robustparse.perturbations.perturbation import Perturbation, plain_name
 
 _OPTIONS = ("--operations", "--perturbed")
@@ -16,15 +19,16 @@ _OPTIONS = ("--operations", "--perturbed")
 def with_operations(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command with the names of operations as classes.
 
-    A name is ``final_stop`` for the public class `FinalStop`, or the path of a custom class.
-    A list in YAML or JSON, which may hold settings, stays as it is. A folder of perturbed texts is
-    given to ``--perturbed_files``.
+    A name is ``final_stop`` for the public class `FinalStop`, or the path of a custom class. Names
+    may also be a list in YAML or JSON; a list with settings stays as it is. A folder of perturbed
+    texts is given to ``--perturbed_files``.
 
     Raises:
         InputError: a name is none of these.
     """
     kept: list[str] = []
     for name, value, tokens in each_option(arguments):
+        value = _joined(name, value) if name in _OPTIONS and value is not None else value
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
         is_folder = "/" in str(value) or os.path.isdir(str(value))  # noqa: PTH112 - of any length
         if name == "--perturbed" and named and is_folder:
@@ -34,11 +38,21 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     return kept
 
 
+def _joined(option: str, value: str) -> str:
+    """Join a list of names by commas; other values stay as they are."""
+    node = parse_yaml(value, key=option) if value.lstrip().startswith("[") else None
+    items = node.value if isinstance(node, yaml.SequenceNode) else []
+    if not items or not all(isinstance(item, yaml.ScalarNode) for item in items):
+        return value
+    return ",".join(item.value for item in items)
+
+
 def _classes(option: str, value: str) -> str:
     """Return the classes of names that commas separate, as JSON."""
     public = _public_operations()
     names = [name.strip() for name in value.split(",")]
-    unknown = [name for name in names if name not in public and "." not in name]
+    known = {*public, *public.values()}
+    unknown = [name for name in names if name not in known and "." not in name]
     if unknown:
         remedy = "name a class of your own with its module, as my_package.MyOperation"
         if option == "--perturbed":

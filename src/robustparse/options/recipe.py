@@ -6,12 +6,13 @@ import json
 import os
 from importlib import import_module
 from pathlib import Path, PurePath
+from pydoc import locate
 from typing import Any, NamedTuple
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
 from robustparse import trust
-from robustparse.attacks.attack import PACKING, Attack
+from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
 from robustparse.options.arguments import Arguments, check_objects, checked, each_option
 from robustparse.options.failures import mistake_in, parsing_error
@@ -149,6 +150,24 @@ def _without_none(value: Any) -> Any:
     return kept
 
 
+def without_packing(value: Any) -> Any:
+    """Leave out the arguments of objects that do not affect results (``PACKING``).
+
+    Args:
+        value: plain values; objects are described by ``class_path`` and ``init_args``.
+    """
+    if isinstance(value, list):
+        return [without_packing(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    left_out = getattr(locate(str(value.get("class_path"))), "PACKING", ())
+    arguments = value.get("init_args")
+    if left_out and arguments is not None:
+        kept = {key: item for key, item in arguments.items() if key not in left_out}
+        value = {**value, "init_args": kept}
+    return {key: without_packing(item) for key, item in value.items()}
+
+
 def _option(kind: type) -> str:
     return kind.__name__.lower()
 
@@ -166,7 +185,8 @@ def _settings_of(value: object) -> Any:
     path = f"{kind.__module__}.{kind.__qualname__}"
     if path.partition(".")[0] == trust.PACKAGE:
         path = trust.public_classes().get(kind.__name__, path)
-    names = [name for name in inspect.signature(kind).parameters if name not in PACKING]
+    left_out = getattr(kind, "PACKING", ())
+    names = [name for name in inspect.signature(kind).parameters if name not in left_out]
     if missing := [name for name in names if not hasattr(value, name)]:
         raise InputError(
             f"{path} keeps no attribute {missing[0]!r}, so that its runs cannot be identified",
