@@ -2,17 +2,19 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from command_runs import mistake
 from kinds_of_data import COMMANDS, TASKS, arguments, make, written
 
 import robustparse
 from robustparse.api.sources import DataFile
-from robustparse.cli.main import main
+from robustparse.cli.main import main, run
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError
 from robustparse.reports.entry import read_entry
@@ -34,6 +36,7 @@ LAWS = [
     for kind in kinds
     for more in ((), ("--shard=2/2",))
 ]
+assert {command for command, *_ in LAWS} == {*COMMANDS}
 HALF = {"attack": ("--fraction=0.7",), "certify": ("--fraction=0.7",), "augment": ("--keep=all",)}
 
 
@@ -66,7 +69,6 @@ def content(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("command", "kind", "more"), LAWS)
 def test_several_files_are_read_as_one(command, kind, more, made, tmp_path):
-    assert {command for command, *_ in LAWS} == {*COMMANDS}
     more = (*more, *HALF.get(command, ()))
     files = sorted(made[kind].glob("part-*"))
     main(arguments(command, made[kind], tmp_path / "one", *more))
@@ -87,6 +89,8 @@ def test_patterns_and_lists_name_files_in_their_order(made, tmp_path, monkeypatc
     for given, recorded in (
         (["--data", "part-*.conllu"], names),
         (["--data", "part-8.conllu", "part-[15].conllu"], [names[2], *names[:2]]),
+        (["--data", "[p]art-*.conllu"], names),
+        (["--data", "[part-8.conllu, part-1.conllu]"], [names[2], names[0]]),
         (["--config", str(config)], [names[2], *names[:2]]),
         (["--data", f"{tmp_path}/**/b/*.conllu"], str(nested)),  # one file has no list
     ):
@@ -120,9 +124,10 @@ def test_results_on_several_files_are_shared_verified_and_drawn(made, tmp_path, 
     assert entry["data"]["name"] == ", ".join(each.name for each in files)
     assert entry["data"]["sha256"] == DataFile([*map(str, files)]).digest()
     main(["verify", "shared", "--sentences=3", "--tolerance=0"])
-    main(["verify", "shared", "--sentences=3", "--data", *map(str, files)])
-    with pytest.raises(SystemExit):
-        main(["verify", "shared", "--data", *map(str, reversed(files))])
+    main(["verify", "--sentences=3", "--data", f"{files[0].parent}/part-*", "shared"])
+    with pytest.raises(InputError) as error:
+        run("verify", ["shared", f"--data={json.dumps([*map(str, reversed(files))])}"])
+    assert error.value.key == "--data"
     main(["transfer", "attack", *model, "--device=cpu", "--out=transferred"])
     main(["report", "attack", "transferred", "--out=page.html"])
     main(["report", "--leaderboard", "shared", "--out=leaderboard.html"])
@@ -132,6 +137,7 @@ def test_functions_take_several_files(made, tmp_path):
     model = made["trees"] / "tiny.ckpt"
     files, whole = sorted(made["trees"].glob("part-*")), made["trees"] / "test.conllu"
     assert robustparse.read(files) == robustparse.read(whole)
+    assert robustparse.read(made["trees"] / "part-*") == robustparse.read(whole)
     assert str(robustparse.evaluate(model, files)) == str(robustparse.evaluate(model, whole))
     table = str(made["trees"] / "table.jsonl")
     both = [robustparse.certify(model, each, table, cap=2).records for each in (files, whole)]
@@ -141,6 +147,21 @@ def test_functions_take_several_files(made, tmp_path):
     assert attacked[0].to_pandas().equals(attacked[1].to_pandas())
     codes = [robustparse.encode(table, each).clusters for each in (files, whole)]
     assert codes[0] == codes[1]
+
+
+@pytest.mark.parametrize("kind", ["number", "table", "names in a dict"])
+def test_other_objects_are_no_data(kind, made):
+    (path,) = made["trees"].glob("test.*")
+    table = pandas.DataFrame({"text": ["a b"], "label": ["yes"]})
+    given: Any = {"number": 5, "table": table, "names in a dict": {str(path): 1}}[kind]
+    for function in (
+        partial(robustparse.evaluate, made["trees"] / "tiny.ckpt"),
+        partial(robustparse.encode, str(made["trees"] / "table.jsonl")),
+        robustparse.read,
+    ):
+        with pytest.raises(InputError) as error:
+            function(given)
+        assert error.value.key in ("examples", "data", "path")
 
 
 def tags(*lines: str) -> str:
@@ -222,6 +243,14 @@ MISTAKES: dict[str, tuple[Task, Files, list[str], str | None, int | None]] = {
         "b.csv",
         None,
     ),
+    "second of three": (
+        CLASSIFICATION,
+        {"a.csv": "a b,yes\n", "b.tsv": "a b\tyes\n", "c.csv": "a b,yes\n"},
+        ["*"],
+        "b.tsv",
+        None,
+    ),
+    "no sentence": (TAGS, {"a.conll": "-DOCSTART- O\n\n"}, ["a.conll"], "a.conll", None),
     "pairs": (CLASSIFICATION, {"a.tsv": "a b\tyes\n", "b.tsv": PAIR}, ["*"], "b.tsv", None),
     "names": (
         CLASSIFICATION,
@@ -260,6 +289,9 @@ def test_mistakes_in_one_of_several_files_are_located(case, tmp_path, monkeypatc
     with pytest.raises(InputError) as error:
         DataFile(names).read(task)
     assert (error.value.path, error.value.line) == (path, line)
+    with pytest.raises(InputError) as of_function:
+        robustparse.read(names, task)
+    assert str(of_function.value) == str(error.value)
     if case in ("pairs", "names", "order", "kinds", "endings"):
         assert "a." in str(error.value.expected)  # the other file
 
@@ -291,7 +323,7 @@ def test_sentences_that_the_victim_cannot_read_are_located(made, tmp_path):
 @pytest.mark.parametrize("shard", ["1/3", "2/3", "3/3", None])
 def test_raw_texts_of_several_files_are_answered(shard, made, tmp_path, capsys):
     lines = [" ".join(each.sentence.words) for each in sentences(6, "test")]
-    parts = [f"\n{lines[0]}\n\n", "\n".join(lines[1:2]), "\n".join(lines[2:]) + "\n"]
+    parts = [f"\n{lines[0]}\n\n", "\n".join(lines[1:2]), "\n".join(lines[2:]) + "\n", "\n"]
     for number, part in enumerate(parts):
         (tmp_path / f"{number}.txt").write_text(part)
     (tmp_path / "joined").write_text("\n".join(lines))
@@ -301,6 +333,10 @@ def test_raw_texts_of_several_files_are_answered(shard, made, tmp_path, capsys):
     main([*model, "--data", f"{tmp_path}/*.txt", "--out", str(tmp_path / "several")])
     assert (tmp_path / "several").read_bytes() == (tmp_path / "one").read_bytes()
     (tmp_path / "2.txt").write_text(f"{lines[0]}\n{'a ' * 2000}")
+    empty = [tmp_path / f"empty-{number}.txt" for number in range(2)]
+    for path in empty:
+        path.touch()
+    assert mistake(capsys, *model, "--data", *map(str, empty), "--out", "out")
     if shard in (None, "3/3"):
         located = mistake(capsys, *model, "--data", f"{tmp_path}/*.txt", "--out", "out")
         assert str(tmp_path / "2.txt:2") in located

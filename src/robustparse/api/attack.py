@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.inputs import system_name
+from robustparse.api.inputs import file_names, system_name
 from robustparse.api.results import AttackResults
 from robustparse.api.sources import (
     Checkpoints,
@@ -123,9 +123,8 @@ def data_source(examples: Examples, seed: int, limit: int | None = None) -> Data
     Raises:
         InputError: they are not examples.
     """
-    several = [examples] if isinstance(examples, str | Path) else examples
-    if several and all(isinstance(each, str | Path) for each in several):
-        return DataFile([str(each) for each in several], seed, limit)
+    if names := file_names(examples):
+        return DataFile(names, seed, limit)
     if not isinstance(examples, Sequence) or not all(isinstance(e, Example) for e in examples):
         raise InputError(
             f"got {repr(examples)[:60]}",

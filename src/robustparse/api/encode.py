@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
+from robustparse.api.inputs import file_names
 from robustparse.api.sources import DataFile, GivenExamples
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -104,13 +105,13 @@ def encode(
 def _source(data: TrainingData) -> DataFile | GivenExamples:
     if isinstance(data, DataFile):
         return data
-    several = [data] if isinstance(data, str | Path) else data
-    if several and all(isinstance(each, str | Path) for each in several):
-        return DataFile([str(each) for each in several], split="train")
-    if not several or not all(isinstance(each, Example) for each in several):
+    if names := file_names(data):
+        return DataFile(names, split="train")
+    is_examples = isinstance(data, Sequence) and all(isinstance(each, Example) for each in data)
+    if not is_examples or not data:
         expected = "examples with gold answers, as of robustparse.read, or files"
         raise InputError(f"got {data!r:.60}", key="data", expected=expected)
-    return GivenExamples(cast(Sequence[Example], several))
+    return GivenExamples(cast(Sequence[Example], data))
 
 
 def _task(source: DataFile | GivenExamples, name: str | None) -> Task:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
-from robustparse.api.inputs import system_name
+from robustparse.api.inputs import check_same_kind, data_files, file_names, system_name
 from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
+from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files import Sources
 from robustparse.metrics import PunctuationPolicy
@@ -23,7 +24,8 @@ def read(
     """Read the examples of a file, or of several as of one file that joins them.
 
     Args:
-        path: the file, or several of one kind.
+        path: the file, or several of one kind; patterns such as ``part-*.tsv`` name the files that
+            they match.
         task: the kind of its answers: a name, or a model's ``task``.
         max_length: words in the longest allowed sentence; None allows any.
         columns: for texts in tables, the names of the columns of text and answer, if they are
@@ -32,7 +34,12 @@ def read(
     Raises:
         InputError: the file cannot be used; the error names the line.
     """
-    return _task(task).files.read(path, max_length, columns=columns)
+    names = file_names(path)
+    if names is None:
+        raise InputError(f"got {path!r:.60}", key="path", expected="a file, or several")
+    files = data_files(names)
+    check_same_kind(files)
+    return _task(task).files.read(files, max_length, columns=columns)
 
 
 def sample(task: str | Task = "dependency", split: str = "test", *, seed: int = 0) -> list[Example]:

@@ -64,6 +64,14 @@ def _name(file: Path) -> str:
     return file.name.removesuffix(".ckpt")
 
 
+def file_names(data: object) -> list[str] | None:
+    """Return the names of data that are a file or a sequence of files, otherwise None."""
+    several = [data] if isinstance(data, str | Path) else data
+    if not isinstance(several, Sequence):
+        return None
+    return [*map(str, several)] if all(isinstance(each, str | Path) for each in several) else None
+
+
 def data_files(names: str | Sequence[str]) -> tuple[str, ...]:
     """Return the data files of names and patterns, in their order; see `matching_files`.
 
@@ -82,10 +90,8 @@ def data_files(names: str | Sequence[str]) -> tuple[str, ...]:
     seen: dict[str, str] = {}
     for file in files:
         if file in (SAMPLE, "-"):
-            found = f"{file!r} with other data"
-            raise InputError(
-                found, key="--data", expected="it alone", remedy="leave the others out"
-            )
+            found = f"{file!r} cannot be combined with other data"
+            raise InputError(found, key="--data", remedy="leave the others out")
         first = seen.setdefault(os.path.realpath(file), file)
         if first is not file:
             same = "" if first == file else f", as {first}"
@@ -99,12 +105,14 @@ def check_same_kind(files: Sequence[str]) -> None:
     Raises:
         InputError: two endings differ.
     """
-    kinds = {_kind(file): file for file in reversed(files)}
-    if len(kinds) > 1:
-        (first, path), (kind, other), *_ = reversed(kinds.items())
-        expected = f"{first}, as {path} is"
-        remedy = "give files of one kind, or convert them"
-        raise InputError(f"is {kind}", path=other, key="--data", expected=expected, remedy=remedy)
+    for file in files[1:]:
+        kind, first = _kind(file), _kind(files[0])
+        if kind != first:
+            expected = f"{first}, as {files[0]} is"
+            remedy = "give files of one kind, or convert them"
+            raise InputError(
+                f"is {kind}", path=file, key="--data", expected=expected, remedy=remedy
+            )
 
 
 def _kind(file: str) -> str:

@@ -220,6 +220,7 @@ def _texts(
     ranges: Iterable[tuple[int, int | None]] = repeat((0, None), len(names))
     if shard is not None:
         ranges = _shard_lines(shard, names, multiline)
+    any_text = False
     with TemporaryDirectory() as folder:
         piece = Path(folder, f"piece.{ending}")
         for data, (skipped, end) in zip(names, ranges, strict=True):
@@ -227,7 +228,10 @@ def _texts(
                 continue
             with _opened(data) as source:
                 lines = islice(_lines(source, _shown(data)), skipped, end)
-                for first, content in _pieces(lines, multiline):
+                # An empty file is an error only if all are empty.
+                needed = not any_text and data == names[-1]
+                for first, content in _pieces(lines, multiline, needed):
+                    any_text = True
                     _copy(piece, content)
                     with _named({str(piece): _shown(data)}, _shown(data), skipped + first):
                         if ending == RAW:
@@ -346,23 +350,24 @@ def _starts(lines: Iterable[bytes], multiline: bool) -> "array[int]":
     return starts
 
 
-def _pieces(source: Iterable[bytes], multiline: bool) -> Iterator[tuple[int, bytes]]:
+def _pieces(source: Iterable[bytes], multiline: bool, needed: bool) -> Iterator[tuple[int, bytes]]:
     """Yield each piece, which holds whole examples, and the number of lines before it.
 
     Args:
         source: the lines of the data.
         multiline: whether an example has several lines and ends with an empty line.
+        needed: whether to yield a piece of a source without text too.
     """
-    first, lines, size, any_text = 0, [], 0, False
+    first, lines, size = 0, [], 0
     for line in source:
         lines.append(line)
         size += len(line)
         if size >= PIECE and (not multiline or not line.strip()):
             if any(each.strip() for each in lines):
-                any_text = True
+                needed = False
                 yield first, b"".join(lines)
             first, lines, size = first + len(lines), [], 0
-    if not any_text or any(each.strip() for each in lines):
+    if needed or any(each.strip() for each in lines):
         yield first, b"".join(lines)
 
 

@@ -30,8 +30,7 @@ _FILES = {"--config": CONFIGS, "-c": CONFIGS, "--attack": CONFIGS / "attack"}
 TAKE_SEVERAL = ("--checkpoint", "--compare")  # options that take several values in every command
 _SWITCHES = ("--same_tag", "--symmetric", "--interactive")  # options that need no value
 _CHECKPOINTS = ("checkpoint", "hypothesis_only", "ckpt_path", "model.init_from")
-_PATTERNS = "data"  # whose values may be patterns of files
-_DATA_FILES = (_PATTERNS, "data.train_file", "data.dev_file", "data.test_file")
+_DATA_FILES = ("data", "data.train_file", "data.dev_file", "data.test_file")
 _NO_FILES = ("sample", "-", "best", "last", "null")  # other values of options that name files
 _HUGGING_FACE = "hf:"  # before the folder or name of a model that is a victim
 _YAML = (".yaml", ".yml")
@@ -105,7 +104,7 @@ def checked(
             found = f"got {value!r}"
             raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
     tokens = _with_values(_with_victims(_with_paths(_without_trust(arguments))))
-    tokens = _with_lists(tokens, (*TAKE_SEVERAL, *several))
+    tokens = _with_patterns(_with_lists(tokens, (*TAKE_SEVERAL, *several)))
     result = Arguments(tokens)
     result.typed = arguments
     reader = _Reader(result, mappings)
@@ -136,16 +135,25 @@ def _check_input(key: str, value: str, mappings: Collection[str]) -> None:
     kinds = {"data.folder": "folder"} | dict.fromkeys(_DATA_FILES, "file")
     if key in kinds and key not in mappings:
         for path in _listed(value):
-            known = path in _NO_FILES or path.startswith("datasets:")
-            for each in [] if known else matching_files(path) if key == _PATTERNS else [path]:
+            if path in _NO_FILES or path.startswith("datasets:"):
+                continue
+            paths = matching_files(path) if key == "data" else [path]
+            for each in paths:
                 if not os.path.exists(each):  # noqa: PTH110 - of any length
                     raise InputError(f"no such {kinds[key]}", path=each)
 
 
 def _listed(value: str) -> list[str]:
-    """Return the values of an option that takes several, or the only value."""
-    is_list = value[:1] == "[" and not os.path.exists(value)  # noqa: PTH110 - of any length
-    several = parse_yaml(value) if is_list else None
+    """Return the values of an option that takes several, or the only value.
+
+    A bracket also begins a pattern such as ``[ab].conllu``, which is not YAML.
+    """
+    if value[:1] != "[" or os.path.exists(value):  # noqa: PTH110 - of any length
+        return [value]
+    try:
+        several = parse_yaml(value)
+    except NotYAMLError:
+        return [value]
     return [value] if several is None else [str(item.value) for item in several.value]
 
 
@@ -494,4 +502,14 @@ def _with_lists(arguments: Sequence[str], joined: Collection[str]) -> list[str]:
             kept += tokens
     for name, several in values.items():
         kept.append(f"{name}={several[0] if len(several) == 1 else json.dumps(several)}")
+    return kept
+
+
+def _with_patterns(arguments: Sequence[str]) -> list[str]:
+    """Write ``--data '[ab].conllu'`` as a list: YAML cannot hold it without quotation marks."""
+    kept: list[str] = []
+    for name, value, tokens in each_option(arguments):
+        is_pattern = name == "--data" and value is not None and value[:1] == "["
+        is_pattern = is_pattern and _listed(str(value)) == [value]
+        kept += [f"{name}={json.dumps([value])}"] if is_pattern else tokens
     return kept

@@ -72,7 +72,8 @@ def read_tags(
     several = {each: _kind(each) for each in each_path(path)}
     found = [read for each, kind in several.items() for read in _READERS[kind](each, columns, gold)]
     firsts = {read.example.path: read.example for read in reversed(found)}
-    check_alike([(each, _described(kind, firsts[str(each)])) for each, kind in several.items()])
+    named = [each for each in several if str(each) in firsts]  # those with sentences
+    check_alike([(each, _described(several[each], firsts[str(each)])) for each in named])
     scheme = scheme_of(read.example.gold.tags for read in found)
     examples = []
     for index, (example, lines) in enumerate(found):
