@@ -309,7 +309,7 @@ def test_utterances_without_a_slot_of_their_form_are_told():
     known = ["(", ")", "a", "b", "c0", "s1", "$0"]
     (found,) = TASK.files.warnings(examples, "x.tsv", known)
     assert found.startswith("x.tsv: 2 utterances do not hold every slot")
-    assert found.endswith("guess: lines 2, 4")
+    assert found.endswith("guess: x.tsv:2, x.tsv:4")
     (many,) = TASK.files.warnings([examples[1]] * 21, "x.tsv", known)
-    assert many.endswith(", 2, …")
+    assert many.endswith(", x.tsv:2, …")
     assert not list(TASK.files.warnings(examples[:1], "x.tsv", known))

@@ -242,10 +242,15 @@ class DataFile:
         return {name: digest(name) for name in self.names}
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file; of several, that of the lines of their SHA-256."""
+        """Return the SHA-256 of the file.
+
+        For several, the SHA-256 of their digests, one per line.
+        """
         digests = [*self.digests().values()]
-        if len(digests) == 1 or not all(digests):
-            return digests[0] if len(digests) == 1 else ""
+        if len(digests) == 1:
+            return digests[0]
+        if not all(digests):
+            return ""
         return hashlib.sha256("".join(f"{each}\n" for each in digests).encode()).hexdigest()
 
     def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008

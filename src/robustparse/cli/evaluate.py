@@ -76,7 +76,7 @@ def evaluate(
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
     """
-    source, file = victim.source(), data.file(seed)
+    source, file = victim.source(), data.file(seed, shard=data.parsed_shard())
     opened, names, name = source.open(victim.device), source.names, file.name
     before = _counts(opened)  # it may have answered to an earlier shard
     if file.shard is not None:

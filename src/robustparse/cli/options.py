@@ -93,10 +93,6 @@ class DataOptions(TextOptions):
     limit: int | None = None
     """take only the first LIMIT sentences."""
 
-    def parsed_shard(self) -> Shard | None:
-        """Return the shard that is read; None reads all sentences."""
-        return None
-
     def file(
         self,
         seed: int,
@@ -104,6 +100,7 @@ class DataOptions(TextOptions):
         unit: FractionOf = "sentences",
         split: str = "test",
         tagger: str | None = None,
+        shard: Shard | None = None,
     ) -> DataFile:
         """Return the files, of which a fraction is drawn with the seed.
 
@@ -119,7 +116,7 @@ class DataOptions(TextOptions):
             columns=self.columns,
             split=split,
             tagger=tagger,
-            shard=self.parsed_shard(),
+            shard=shard,
         )
 
 

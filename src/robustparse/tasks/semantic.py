@@ -146,13 +146,11 @@ class SemanticFiles(TableFiles):
             )
         lost = [each for each in examples if slots_in(each.gold.split()) - set(each.sentence.words)]
         if lost:
-            name, several = lost[0].path or path, len({each.path for each in lost}) > 1
-            lines = [each.place(path) if several else str(each.line) for each in lost[:_LISTED]]
+            places = [each.place(path) for each in lost[:_LISTED]]
             more = ", …" if len(lost) > _LISTED else ""
             yield (
-                f"{path if several else name}: {len(lost)} utterances do not hold every slot of "
-                "their logical forms, which a parser could only guess: lines "
-                f"{', '.join(lines)}{more}"
+                f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
+                f"which a parser could only guess: {', '.join(places)}{more}"
             )
 
     def _new(self, example: Example, known: Set[str]) -> set[str]:
