@@ -79,7 +79,8 @@ def tagger() -> Model:
     return BiLSTMTagger(LSTMEncoder(6, 0, 4, 6, 1), vocabulary=known)
 
 
-# A model, its data, and how they are written: without a head, with a header, and between brackets.
+# A model, its data, their file, and how it is written: as a treebank, a table with a header, a JSON
+# list, a table without a header, and lines of words and tags.
 TASKS: dict[str, tuple[Callable[[], Model], list[Example], str, Callable[..., object]]] = {
     "trees": (trained_parser, sentences(8, "test"), "test.conllu", write_sample),
     "texts": (trained_classifier, texts(8, "test"), "test.csv", as_csv),

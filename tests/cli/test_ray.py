@@ -241,7 +241,7 @@ STALE = {
 
 
 def test_blocks_of_another_run_are_refused(made, tmp_path, monkeypatch):
-    """`merge` would not see that all of them are old. Those of the same run are not made again."""
+    """`merge` cannot detect that all are outdated. Those of the same run are not made again."""
     monkeypatch.chdir(shutil.copytree(made["trees"], tmp_path / "trees"))
     given = ["evaluate", "--checkpoint=tiny.ckpt", "--data=test*.conllu", "--device=cpu"]
     given += ["--out=out", "--engine=ray", "--blocks=2"]

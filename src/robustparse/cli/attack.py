@@ -64,7 +64,10 @@ def check_format(shard: str | None, format: object) -> None:
         InputError: ``--format`` is given with ``--shard``.
     """
     if shard is not None and format is not None:
-        remedy = "leave it out; then run this command without --shard or --engine into the result"
+        remedy = (
+            "leave it out; after merging, run it again with --format and the merged --out, without "
+            "--shard and --engine"
+        )
         raise InputError("applies to all sentences", key="--format", remedy=remedy)
 
 

@@ -87,9 +87,9 @@ class DataOptions(TextOptions):
     """The sentences of a command, with their gold answers."""
 
     data: Paths
-    """a data file; or several of one kind, which are read as one file in this order, also by
-    patterns in quotation marks, such as 'part-*.conllu', whose files are sorted by name; or
-    ``sample`` for the embedded sentences: the test split, or in ``augment`` the training split."""
+    """a data file; or several of one kind, which are read as one file in this order, also as quoted
+    patterns, such as 'part-*.conllu' (matches are sorted by name); or ``sample`` for the embedded
+    sentences: the test split, or in ``augment`` the training split."""
     limit: int | None = None
     """take only the first LIMIT sentences."""
 
@@ -131,15 +131,15 @@ class ShardOptions:
     """ray: divide the sentences into blocks, on which actors of a Ray cluster work, and join their
     outputs."""
     address: str | None = None
-    """with --engine ray, the address of the cluster; by default RAY_ADDRESS, or else a cluster that
-    runs on this machine, or else a new one of this machine."""
+    """with --engine ray, the address of the cluster; by default connects to RAY_ADDRESS, else a
+    cluster on this machine, else starts one and stops it at the end."""
     blocks: int = 16
     """with --engine ray, the number of blocks, which are shards."""
     actors: int | None = None
     """with --engine ray, the most actors that work at the same time; by default as many as the
     cluster has CPUs and GPUs for."""
     gpus_per_actor: float = 0.0
-    """with --engine ray, the GPUs of each actor, such as 0.25; without any, actors use CPUs."""
+    """with --engine ray, the GPUs of each actor, such as 0.25 or 2; without any, actors use CPUs."""
 
     def __post_init__(self) -> None:
         for name in ("blocks", "actors"):

@@ -66,7 +66,8 @@ def predict(
         data: raw text with one sentence per line, words separated by blanks (for a classifier of
             pairs: premise, tab, hypothesis); or a file or dataset in a format of the model's task,
             whose gold answers are ignored and may be missing; several of one kind are read as one,
-            also by patterns in quotation marks, such as 'part-*.txt'; ``-`` is standard input.
+            also as quoted patterns, such as 'part-*.txt'; matches are sorted by name; ``-`` is
+            standard input.
         out: the file to write, in the format of the data or, for raw text, in the format of the
             model's task; ``-`` is standard output.
         format: the format of the data as a file ending, such as ``conllu``; ``txt`` is raw text. By

@@ -33,7 +33,8 @@ def verify(
     Args:
         entry: an entry.json, or its folder.
         sentences: how many sentences, drawn at random.
-        data: the file of the sentences, or several; by default those that the entry names.
+        data: the file of the sentences, or a quoted pattern of several; by default those that the
+            entry names.
         checkpoint: the model; by default the one in the folder of the entry.
         victim: the system of an entry without a shared model, as for attack.
         seed: draws the sentences.

@@ -213,7 +213,7 @@ def _with_others(tables: Sequence[Table], known: Known) -> list[Known]:
     """Return what is known of each table, with the labels and first rows of the other tables."""
     if len(tables) == 1:
         return [known]
-    # Only the header of a table without names of columns is found by other tables.
+    # Other tables help to find headers only where columns are unnamed.
     unnamed = [[] if table.named else [*table.rows] for table in tables]
     counts = [Counter(_last_cell(values) for _, values in rows[1:]) for rows in unnamed]
     firsts = [[*rows[0][1].values()] if rows else [] for rows in unnamed]

@@ -55,7 +55,7 @@ class Files(ABC):
         """Read the examples of a file, or of several as of one file that joins them.
 
         Args:
-            path: the file, or several, of which columns and formats must be the same.
+            path: the file, or several with equal columns and format.
             max_length: longest allowed sentence in words; None allows any.
             gold: whether every example must have a gold answer.
             limit: the option that raises ``max_length``, for the message.
@@ -121,8 +121,8 @@ class Files(ABC):
 
         Args:
             examples: the examples of a file, with its numbers.
-            path: the file of examples that name none; a file is read again only to find the line of
-                an error.
+            path: the file, for examples without a path; a file is read again only to find the line
+                of an error.
             check: the check of the model or the attack, which raises ``InputError``.
             punctuation: the words that are scored.
 
