@@ -139,7 +139,8 @@ class ShardOptions:
     """with --engine ray, the most actors that work at the same time; by default as many as the
     cluster has CPUs and GPUs for."""
     gpus_per_actor: float = 0.0
-    """with --engine ray, the GPUs of each actor, such as 0.25 or 2; without any, actors use CPUs."""
+    """with --engine ray, the GPUs of each actor: a fraction from 0 to 1, or a whole number; without
+    any, actors use CPUs."""
 
     def __post_init__(self) -> None:
         for name in ("blocks", "actors"):
