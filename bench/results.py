@@ -115,8 +115,8 @@ def heads(row: Row) -> AttackedCounts | None:
 
 
 def success(row: Row) -> Interval:
-    """Estimate the percentage of all sentences in which an attack succeeds."""
-    count = row["n_sentences"]
+    """Estimate the percentage of sentences in which an attack succeeds, without skipped ones."""
+    count = row["n_sentences"] - row["n_skipped"]
     right = round(row["success_rate"] * count / 100)
     succeeded = [[1] * right + [0] * (count - right)]
     return significance.paired_bootstrap(lambda scores: scores[0], succeeded, [1] * count, seed=0)
@@ -222,6 +222,18 @@ def _perplexity(row: Row) -> str:
     return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in ("clean", "attacked"))
 
 
+def _within(row: Row, queries: str) -> float:
+    """Return the success rate within a number of queries; a missing one is above all that occur."""
+    within = row["success_within"]
+    return float(within[queries] if queries in within else [*within.values()][-1])
+
+
+def _shared(row: Row, name: str) -> Value:
+    """Return a mean over the sentences that all attacks change with success."""
+    mean_of = row.get("shared_successes", {}).get(name)
+    return f"{mean_of:.3f}" if mean_of is not None and name == "similarity" else mean_of
+
+
 def _left(row: Row) -> float:
     return float(list(row["candidates"]["means"]["all"].values())[-1])
 
@@ -280,7 +292,9 @@ COLUMNS: dict[str, Callable[..., Value]] = {
     "words_changed": lambda row: f"{row['edits_per_sentence']:.2f}",
     "changed": _number("changed_of_successes"),
     "queries": _number("queries_per_sentence", "charged"),
+    "success_within": _within,
     "similarity": _similarity,
+    "shared": _shared,
     "unseen": _unseen,
     "unseen_words": lambda row, kind, when: row["unseen"][kind][when],
     "perplexity": _perplexity,

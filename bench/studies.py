@@ -3,7 +3,8 @@
 A study has ``systems`` and ``attacks``; every system is put under every attack, unless it lists
 its own ``attacks``, at each of the attack's ``budgets``. A study without attacks scores its
 systems on a file of ``test`` and on perturbed files: released ones, or those that the
-``operations`` of ``test`` make of its ``raw`` texts.
+``operations`` of ``test`` make of its ``raw`` texts. ``measured`` names what models measure of an
+attack's examples, of `MEASURED`; all of it by default.
 
 Of a system:
     configs: of ``configs``, or contents of a configuration; by default ``experiment/SYSTEM``.
@@ -21,6 +22,8 @@ Of an attack:
     constraints: how many of the recipe's are kept.
     without, with: constraints that are left out, by class, and added.
     set: settings of the recipe by dotted names.
+    space: of candidates. The sentences that all attacks in a space change with success are compared
+        (Yoo et al. 2020, Table 4).
     certify: makes it no attack but certificates, whose scores count as those under attack: the
         ``table`` of substitutes, the number of ``edits`` and the ``cap`` of inputs.
 Of a table of ``tables``: options of ``robustparse substitutes``, and ``splits``, its data. Of an
@@ -46,6 +49,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STUDIES = ROOT / "bench" / "studies"
 INPUTS = {
     "folder": "the treebank or corpus",
+    "texts": "folder of corpora of texts and pairs",
     "masked_lm": "folder or name of the masked language model",
     "encoder": "folder or name of the pretrained encoder",
     "vectors": "file of counter-fitted word vectors",
@@ -57,6 +61,8 @@ INPUTS = {
     "perturbed": "folder of released perturbed sets",
     "parser": "checkpoint of the parser that reordering asks",
 }
+# What models measure of an attack's examples, and over which sentences.
+MEASURED = {"perplexity": "all", "word_similarity": "changed", "sentence_similarity": "changed"}
 # What shipped recipes and configurations call these files.
 SHIPPED = {
     "bert-base-uncased": "masked_lm",
@@ -77,6 +83,7 @@ class Attack:
     without: tuple[str, ...] = ()
     added: tuple[Any, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    space: str | None = None
     certify: Mapping[str, Any] = field(default_factory=dict)
 
     def content(self) -> dict[str, Any]:
@@ -138,7 +145,7 @@ class Study:
     test: Mapping[str, Any]
     systems: Mapping[str, System]
     attacks: Mapping[str, Attack]
-    measured: bool = True
+    measured: tuple[str, ...] = tuple(MEASURED)
     seed_step: int = 1
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     encodings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -221,8 +228,11 @@ class Study:
         names = {name for node in nodes for name in placeholders(node)}
         if not all("data.init_args.folder" in system.fit for system, *_ in wanted):
             names.add("folder")
-        if self.measured and self.attacks:
-            names |= {"masked_lm", "vectors"}
+        if self.attacks:
+            names |= {"masked_lm"} if "perplexity" in self.measured else set()
+            names |= {"vectors"} if "word_similarity" in self.measured else set()
+        if any(attack and attack.space for _, attack, _ in wanted):
+            names |= {"masked_lm", "similarity"}
         return [name for name in INPUTS if name in names]
 
 
@@ -305,7 +315,7 @@ def read_study(name: str, home: Path | None = None, seed: int | None = None) -> 
         test=content["test"],
         systems=systems,
         attacks=attacks,
-        measured=content.get("measured", True),
+        measured=tuple(content.get("measured", MEASURED)),
         seed_step=content.get("seed_step", 1),
         tables=content.get("tables", {}),
         encodings=content.get("encodings", {}),
@@ -322,6 +332,7 @@ def _attack(name: str, content: Mapping[str, Any]) -> Attack:
         without=tuple(content.get("without", ())),
         added=tuple(content.get("with", ())),
         settings=content.get("set", {}),
+        space=content.get("space"),
         certify=content.get("certify", {}),
     )
 

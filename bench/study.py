@@ -15,6 +15,7 @@ on another parser or recipe than an earlier row with the same name.
 """
 
 import argparse
+import itertools
 import json
 import math
 import re
@@ -31,22 +32,23 @@ import yaml
 
 import studies
 from results import COLUMNS, counts, key, read, shown
+from robustparse.attacks.constraints.language_model import LanguageModel
+from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.data import conllu, text_files
 from robustparse.data.fractions import draw_fraction
 from robustparse.data.tags import tagged_sentences
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_folder import read_certificates
 from robustparse.evaluation.measure import QUALITY
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.records import SUMMARY, read_records
 from robustparse.files import file_digest, folder_digest, make_folder, write_text
 from robustparse.tagsets import class_of
 from robustparse.tasks import registry as tasks
-from studies import INPUTS, ROOT, Attack, Study, System, filled, percent
+from shared_successes import quality
+from studies import INPUTS, MEASURED, ROOT, Attack, Study, System, filled, percent
 
 REFERENCES = "robustparse.attacks.ReferenceParsers"
 WHEN = ("clean", "attacked")
-# What is measured of an attack's examples, and over which sentences.
-MEASURED = {"perplexity": "all", "word_similarity": "changed", "sentence_similarity": "changed"}
 # Files of this machine in the summary of certificates; digests stand for them.
 NAMED = ("victims", "data", "substitutes", "substitutes_settings")
 SCORES = {
@@ -291,7 +293,10 @@ class Runner:
         """Return the test sentences of a study, as options of ``attack``: the same for all rows."""
         whole, count = self.split(system, "test"), self.study.test.get("sentences")
         if count is None:
-            return ["--data", str(whole), "--fraction", str(self.study.test["share"])]
+            share = filled(self.study.test["share"], self.values(system))
+            longest = self.study.test.get("max_length")
+            limit = ["--max_length", str(longest)] if longest else []
+            return ["--data", str(whole), "--fraction", str(share), *limit]
         path = self.study.home / f"test_{count}{self.task.files.ending(whole)}"
         make_folder(path.parent)
         examples = self.task.files.read(whole)
@@ -311,8 +316,7 @@ class Runner:
         for copies in system.copies:
             if "of" in copies:
                 static = self._static(system, copies, attack, budget)
-        if self.study.measured:
-            self._measure(folder)
+        self._measure(folder)
         return self._figures(system, folder) | {"static": static}
 
     def certify(self, system: System, attack: Attack) -> dict[str, Any]:
@@ -354,13 +358,20 @@ class Runner:
 
     def _measure(self, folder: Path) -> None:
         """Measure perplexity and similarity of an attack's examples, unless that is done."""
-        wanted = ["perplexity", "word_similarity"]
-        models = ["--language_model", self.inputs["masked_lm"], "--kind", "masked"]
-        if similarity := self.inputs.get("similarity"):
-            models += ["--sentence_encoder", similarity]
-            wanted += ["sentence_similarity"]
-        if None in map(qualities(folder).get, wanted):
-            run(["measure", str(folder), *models, "--vectors", self.inputs["vectors"]])
+        options = {
+            "perplexity": [
+                "--kind",
+                "masked",
+                "--language_model",
+                self.inputs.get("masked_lm", ""),
+            ],
+            "word_similarity": ["--vectors", self.inputs.get("vectors", "")],
+            "sentence_similarity": ["--sentence_encoder", self.inputs.get("similarity", "")],
+        }
+        # The sentence encoder may be left out.
+        due = {name: options[name] for name in self.study.measured if options[name][-1]}
+        if None in map(qualities(folder).get, due):
+            run(["measure", str(folder), *itertools.chain(*due.values())])
 
     def _figures(self, system: System, folder: Path) -> dict[str, Any]:
         """Return the figures of a finished attack, with the counts that a bootstrap needs."""
@@ -409,18 +420,25 @@ class Runner:
 
     def perturbed(self, system: System, test: Mapping[str, Any]) -> Path | None:
         """Return the folder of a corpus's perturbed texts; make them where none are released."""
-        if "perturbed" in test and Path(test["perturbed"]).is_dir():
-            return Path(test["perturbed"])
-        if "operations" not in test:
-            return None
-        made = make_folder(self.study.home / "perturbed" / system.values["corpus"])
+        folder = self._perturbed_folder(system, test)
+        if folder is None or folder == Path(test.get("perturbed", "")):
+            return folder
+        make_folder(folder)
         for seed, (name, operation) in enumerate(test["operations"].items()):
-            file = made / f"{name}.tsv"
+            file = folder / f"{name}.tsv"
             if not file.exists():
                 data = ["--data", test["raw"], "--keep", "pairs", "--seed", str(seed)]
                 command = ["augment", "--task", self.study.task, "--trust", "commands", *data]
                 run([*command, "--operations", json.dumps([operation]), "--out", str(file)])
-        return made
+        return folder
+
+    def _perturbed_folder(self, system: System, test: Mapping[str, Any]) -> Path | None:
+        """Return the folder of released texts, or else of those that are made, if any are."""
+        if "perturbed" in test and Path(test["perturbed"]).is_dir():
+            return Path(test["perturbed"])
+        if "operations" not in test:
+            return None
+        return self.study.home / "perturbed" / system.values["corpus"]
 
     # Rows
 
@@ -439,11 +457,16 @@ class Runner:
 
     def _origin(self, system: System, attack: Attack | None) -> Iterator[tuple[str, str]]:
         """Yield names and digests of the recipe, the parsers and the copies of a row."""
-        if attack is not None and attack.certify:
+        if attack is None:
+            test = filled(self.study.test, self.values(system))
+            folder = self._perturbed_folder(system, test)
+            if folder is not None and folder.exists():
+                yield f"the perturbed texts {folder.name}", folder_digest(folder)
+        elif attack.certify:
             table = self.study.table_file(attack.certify["table"])
             if table.exists():
                 yield f"the table {self._name(table)}", file_digest(table)
-        elif attack is not None:
+        else:
             known = {name: digest(one) for name, one in self.inputs.items()}
             recipe = filled(attack.content(), self.values(system) | known)
             references = [one for one in recipe.get("constraints", ()) if _is_reference(one)]
@@ -511,6 +534,7 @@ class Runner:
                 agree([*others, planned])
                 if attack is None:
                     figures = self.evaluate(system)
+                    planned = self.row(system, attack, budget)  # the perturbed texts exist now
                 elif attack.certify:
                     figures = self.certify(system, attack)
                     planned = self.row(system, attack, budget)  # the table exists now
@@ -519,6 +543,21 @@ class Runner:
                     made = read_json(self.study.attacked(system, attack, budget) / "run.json")
                     planned["origin"][f"the settings of {attack.name}"] = settings_digest(made)
                 self.keep({**planned, "processor": processor, **figures})
+
+    def compare(self, wanted: Sequence[Any]) -> None:
+        """Add figures of quality to the rows of each space in which all attacks are finished."""
+        spaces = {(system.name, attack.space): system for system, attack, _ in wanted if attack}
+        for (_, space), system in spaces.items():
+            attacks = [one for one in self.study.attacks_of(system) if one and one.space == space]
+            folders = {one.name: self.study.attacked(system, one, None) for one in attacks}
+            if space is None or not all((one / SUMMARY).exists() for one in folders.values()):
+                continue
+            language_model = LanguageModel(self.inputs["masked_lm"], "masked")
+            encoder = SentenceSimilarity(self.inputs["similarity"], measure="angular")
+            over = quality(folders, language_model, encoder)
+            for row in self.kept():
+                if row["system"] == system.name and row["attack"] in over:
+                    self.keep({**row, "shared_successes": over[row["attack"]]})
 
     def report(self) -> None:
         """Write the report of all finished attacks, its plots and tables as files."""
@@ -646,6 +685,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("study", choices=studies.names())
     parser.add_argument("--folder", help=INPUTS["folder"])
+    parser.add_argument("--texts", help=INPUTS["texts"])
     parser.add_argument("--masked_lm", help=INPUTS["masked_lm"])
     parser.add_argument("--encoder", help=INPUTS["encoder"])
     parser.add_argument("--vectors", help=INPUTS["vectors"])
@@ -693,6 +733,7 @@ def main() -> None:
     runner = Runner(options.study, inputs)
     if not options.table:
         runner.measure(options.steps, options.rows, options.processor)
+        runner.compare(options.rows)
         runner.report()
     rows = runner.kept()
     print(table(rows))
