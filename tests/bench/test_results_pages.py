@@ -82,7 +82,7 @@ def row(clean: int, attacked: int, name: str = "one", attack: str = "a") -> dict
         "budget": 0.15,
         "counts": {"words": [10] * 3, "clean": [clean] * 3, "attacked": [attacked] * 3},
         "success_rate": 100.0,
-        "n_sentences": 3,
+        **{"n_sentences": 4, "n_skipped": 1},
     }
 
 
