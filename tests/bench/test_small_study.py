@@ -15,7 +15,7 @@ from robustparse.files import file_digest
 STUDY = """
 task: dependency
 test: {sentences: 8}
-measured: false
+measured: []
 fit:
   trainer.accelerator: cpu
   trainer.val_check_interval: 5

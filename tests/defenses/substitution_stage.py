@@ -53,6 +53,7 @@ class Stage:
             precision_plugin=pl.plugins.Precision(),
             datamodule=data,
             callbacks=[self.adversary],
+            strategy=None,
         )
         self.numbered = self.parser.encode(data.train_examples)
         self.adversary.on_fit_start(self.trainer, self.parser)

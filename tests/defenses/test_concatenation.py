@@ -40,7 +40,9 @@ def pairs(
 ) -> dict[int, tuple[str, str]]:
     """Utterance and forms of the copies in a batch, by the first one's id."""
     parser, adversary = make(data), Concatenation(**settings)
-    place: Any = SimpleNamespace(current_epoch=epoch, datamodule=data, callbacks=[adversary])
+    place: Any = SimpleNamespace(
+        current_epoch=epoch, datamodule=data, callbacks=[adversary], strategy=None
+    )
     adversary.on_fit_start(place, parser)
     batch = parser.encode(data.train_examples).batch(list(ids), float(len(ids)))
     adversary.on_train_batch_start(place, parser, batch, 0)

@@ -131,7 +131,7 @@ def test_a_form_that_does_not_come_back_is_refused_by_its_line(
         return
     with pytest.raises(InputError) as error:
         check(*KINDS[kind], examples)
-    assert (error.value.path, error.value.line) == ("forms.tsv", 2)
+    assert (error.value.path, error.value.line) == (examples[0].path, 2)
 
 
 # A string would contain the heads ``an`` and ``a`` as well as ``and``.
