@@ -98,6 +98,7 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
         precision_plugin=pl.plugins.Precision(),
         datamodule=data,
         callbacks=[adversary],
+        strategy=None,
     )
     batch = parser.encode(data.train_examples).batch(range(len(TEXTS)), 13.0)
     adversary.on_fit_start(stage, parser)
