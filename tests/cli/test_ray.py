@@ -198,6 +198,16 @@ def test_only_inputs_are_compared(made, tmp_path, monkeypatch):
     assert [*first["sha256"]] == [str(made["trees"] / "test.conllu")]
 
 
+def test_files_of_others_stay_next_to_blocks(tmp_path):
+    folder = make_folder(tmp_path / "out.blocks")
+    make_folder(folder / "1")
+    for name in ("run.json", "notes.txt"):
+        (folder / name).touch()
+    with pytest.raises(InputError), ray_blocks._removed_if_unused(folder):
+        raise InputError("no block was begun")
+    assert [each.name for each in folder.iterdir()] == ["notes.txt"]
+
+
 def test_ray_is_missing(made, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     name, *given = arguments("evaluate", made["trees"], tmp_path / "out", "--engine=ray")

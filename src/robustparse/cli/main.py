@@ -104,8 +104,6 @@ RESUMES = {
     "attack": "; the same command resumes",
     "certify": "; the same command resumes",
     "augment": "; the same command resumes",
-    "evaluate": "; with --engine ray, the same command resumes",
-    "predict": "; with --engine ray, the same command resumes",
     "substitutes": "; the same command resumes",
 }
 INTERRUPTED = 130

@@ -7,11 +7,10 @@ after another. The block of an actor that dies goes to another actor.
 
 import logging
 import os
-import shutil
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import cached_property
 from io import StringIO
@@ -36,7 +35,7 @@ from robustparse.evaluation.claim import claim
 from robustparse.evaluation.records import RUN
 from robustparse.evaluation.shards import record_file
 from robustparse.evaluation.versions import versions
-from robustparse.files import BLOCKS, check_no_input, locked, make_folder
+from robustparse.files import BLOCKS, LOCK, check_no_input, locked, make_folder
 from robustparse.options.command import ParsedCommand
 from robustparse.options.recipe import without_packing
 from robustparse.options.recipe_digests import recipe_digests
@@ -72,7 +71,7 @@ def run_blocks(command: ParsedCommand, parse: Callable[[], ParsedCommand]) -> No
     run = _identity(command, engine)
     check_no_input(out, run["sha256"], key="--out")
     folder = make_folder(out.with_name(out.name + BLOCKS))
-    with locked(folder, name, "--out"), _removed_if_empty(folder):
+    with locked(folder, name, "--out"), _removed_if_unused(folder):
         _claim(folder, run)
         blocks = [folder / str(number) / out.name for number in range(1, engine.blocks + 1)]
         if not all(record_file(block).exists() for block in blocks):
@@ -117,8 +116,7 @@ def _identity(command: ParsedCommand, engine: ShardOptions) -> dict[str, Any]:
     Raises:
         InputError: an input does not exist, or is standard input.
     """
-    given = command.plain()
-    options = {key: value for key, value in given.items() if key not in _LEFT_OUT}
+    options = {key: value for key, value in command.plain().items() if key not in _LEFT_OUT}
     data = DataFile(options["data"])
     if data.names == ("-",):
         found = "cannot be standard input with --engine ray"
@@ -156,13 +154,17 @@ def _begun(folder: Path) -> bool:
 
 
 @contextmanager
-def _removed_if_empty(folder: Path) -> Iterator[None]:
-    """Remove the folder of the blocks at the end if no block was begun."""
+def _removed_if_unused(folder: Path) -> Iterator[None]:
+    """Remove the folder of the blocks at the end if no block was begun; keep files of others."""
     try:
         yield
     finally:
         if not _begun(folder):
-            shutil.rmtree(folder)
+            for name in (RUN, LOCK):
+                (folder / name).unlink(missing_ok=True)
+            with suppress(OSError):  # it is not empty
+                for empty in [*folder.glob("[0-9]*"), folder]:
+                    empty.rmdir()
 
 
 @contextmanager
@@ -259,9 +261,9 @@ def _room(ray: Any, gpus: float) -> int:
     resources = ray.cluster_resources()
     rooms = [resources.get("CPU", 0)] + ([resources.get("GPU", 0) / gpus] if gpus else [])
     if (room := int(min(rooms))) < 1:
-        given = ", ".join(f"{resources.get(each, 0):g} {each}s" for each in ("CPU", "GPU"))
+        total = ", ".join(f"{resources.get(each, 0):g} {each}s" for each in ("CPU", "GPU"))
         remedy = "add nodes; or set --actors, if the cluster grows on demand"
-        raise InputError(f"the cluster has {given}", key="--gpus_per_actor", remedy=remedy)
+        raise InputError(f"the cluster has {total}", key="--gpus_per_actor", remedy=remedy)
     return room
 
 
