@@ -222,12 +222,6 @@ def _perplexity(row: Row) -> str:
     return ", ".join(f"{row['perplexity'][when]['median']:.0f}" for when in ("clean", "attacked"))
 
 
-def _within(row: Row, queries: str) -> float:
-    """Return the success rate within a number of queries; a missing one is above all that occur."""
-    within = row["success_within"]
-    return float(within[queries] if queries in within else [*within.values()][-1])
-
-
 def _shared(row: Row, name: str) -> Value:
     """Return a mean over the sentences that all attacks change with success."""
     mean_of = row.get("shared_successes", {}).get(name)
@@ -292,7 +286,6 @@ COLUMNS: dict[str, Callable[..., Value]] = {
     "words_changed": lambda row: f"{row['edits_per_sentence']:.2f}",
     "changed": _number("changed_of_successes"),
     "queries": _number("queries_per_sentence", "charged"),
-    "success_within": _within,
     "similarity": _similarity,
     "shared": _shared,
     "unseen": _unseen,
