@@ -88,11 +88,11 @@ def predict(
     warned: set[str] = set()
     count = 0
 
-    def answered(pieces: Iterable[list[Example]], written: object) -> Iterator[Written]:
+    def answered(pieces: Iterable[list[Example]], output: object) -> Iterator[Written]:
         nonlocal count
         for examples in pieces:
-            if isinstance(written, Stream):
-                written.check()  # further answers would reach nobody
+            if isinstance(output, Stream):
+                output.check()  # further answers would reach nobody
             warnings = opened.warnings(examples, name, gold=False)
             for warning in chain(warnings, opened.task.files.not_written(examples, name)):
                 if warning not in warned:

@@ -99,8 +99,8 @@ def read_some(paths: Sources, max_length: int | None, limit: str, choose: Choose
     for path, size in sizes:
         begin, end = bisect_left(chosen, first), bisect_left(chosen, first + size)
         if begin < end:
-            here = {position - first for position in chosen[begin:end]}
-            examples += read_treebank(path, max_length, True, limit, here, first)
+            of_file = {position - first for position in chosen[begin:end]}
+            examples += read_treebank(path, max_length, True, limit, of_file, first)
         first += size
     return examples
 
