@@ -47,7 +47,7 @@ def test_page_of_two_systems(tmp_path: Path) -> None:
     won = "“robust” wins back 25 % of what “clean” loses to the attack"
     assert f"{won} and loses 14.5 points instead of 20.0." in page.text
     assert page.text.count("100.0 [100.0, 100.0]") == 2  # all words of all sentences
-    assert "Points saved" in page.text
+    assert "Points saved" not in page.text  # not on the same sentences
     assert page.tags.count("table") == 2  # the systems, and the values of one merged plot
     # Three sentences, each with its caption, the title of its picture and its word.
     assert page.text.count("<b>") == 3 * 3

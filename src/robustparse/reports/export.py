@@ -15,7 +15,7 @@ from robustparse.files import write_bytes, write_text
 from robustparse.metrics import score_label, score_name
 from robustparse.reports.certified_tables import certified_tables
 from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables
-from robustparse.reports.page import Contents, losses_of, plot_values
+from robustparse.reports.page import Contents, losses_of, plot_values, saved_of
 from robustparse.reports.plots import KINDS, Kind, Plot, picture
 from robustparse.reports.tables import ARROW, MISSING, Table, shown
 from robustparse.reports.transfer_maps import HeatMap, heat_map_picture
@@ -121,20 +121,20 @@ def titled_tables(contents: Contents) -> Iterator[tuple[str, Table]]:
 def _systems(part: Contents) -> Table:
     """Make the table of systems, without the picture of the fall."""
     rows, task = part.systems, part.systems[0].task
-    several = len(rows) > 1
+    saved = saved_of(rows)
     strict = list(dict.fromkeys(n for row in rows for n in row.strict))
     labels = {score: score_label(score) for score in task.scores.names}
     heads = [f"{when} {label}" for label in labels.values() for when in ("Clean", "Attacked")]
     heads += [f"{labels[task.scores.headline]} lost [95 %]"]
-    heads += ["Points saved [95 %]"] if several else []
+    heads += ["Points saved [95 %]"] if saved else []
     heads += ["Success rate, %", *(f"Strict success ({score_name(name)}), %" for name in strict)]
     heads += ["Edits per sentence", "Sentences", "Attack"]
     cells = []
-    for row, (lost, more) in zip(rows, losses_of(rows), strict=True):
+    for number, (row, lost) in enumerate(zip(rows, losses_of(rows), strict=True)):
         summary = row.summary
         values = [summary[when][score] for score in task.scores.names for when in WHEN]
         rates = [summary["success_rate"], *(row.strict.get(name) for name in strict)]
-        texts = [*map(shown, values), lost, *([more] if several else []), *map(shown, rates)]
+        texts = [*map(shown, values), lost, *saved[number : number + 1], *map(shown, rates)]
         texts += [shown(summary["edits_per_sentence"]), f"{summary['n_sentences']:,}"]
         cells.append((row.name, [*texts, str(summary["attack"])]))
     return Table("Systems", ("System", *heads), cells)

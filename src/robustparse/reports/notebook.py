@@ -29,7 +29,7 @@ def results_html(folder: Path, name: str, shown: int) -> str:
         for each in most_telling(system.successes, shown)
     ]
     scores = {"rows": [system], "falls": falls_of([system]), "losses": losses_of([system])}
-    return _element("results", **scores, task=system.task, examples=pictures)
+    return _element("results", **scores, saved=[], task=system.task, examples=pictures)
 
 
 def example_html(task: Task, record: Mapping[str, Any]) -> str:

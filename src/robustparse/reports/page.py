@@ -59,7 +59,7 @@ from robustparse.reports.evaluation_tables import (
     summarize_pairs,
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
-from robustparse.reports.summary import comparable, summarize
+from robustparse.reports.summary import same_attack, summarize
 from robustparse.reports.tables import MISSING, Section, shown
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
@@ -284,6 +284,7 @@ def _part(part: Contents) -> dict[str, Any]:
         "lead": summarize(rows, part.worst),
         "falls": falls_of(rows),
         "losses": losses_of(rows),
+        "saved": saved_of(rows),
         "sentences": _drawn_sentences(rows),
         "sections": part.sections,
         "recipes": recipes(rows),
@@ -365,27 +366,28 @@ def falls_of(rows: Sequence[AttackedSystem]) -> list[tuple[float, float] | None]
     ]
 
 
-def losses_of(rows: Sequence[AttackedSystem]) -> list[tuple[str, str]]:
-    """Return the points that each system loses, and how many fewer than the first one, as text.
+def losses_of(rows: Sequence[AttackedSystem]) -> list[str]:
+    """Return the points of the headline score that each system loses, with a 95 % interval."""
+    return [_shown(row.counts.lost()) if _known(row) else MISSING for row in rows]
 
-    Both are points of the headline score with a 95 % interval. The second needs systems that were
-    attacked in the same way, or attacks on one model, on the same sentences.
+
+def saved_of(rows: Sequence[AttackedSystem]) -> list[str]:
+    """Return how many points fewer than the first system each one loses, with a 95 % interval.
+
+    Nothing is returned if they are not several models under one attack on the same sentences.
     """
-    same = comparable(rows) and len({tuple(row.counts.counted) for row in rows}) == 1
-    return [
-        (MISSING, MISSING)
-        if row.before is None or row.after is None or not row.counts.counted
-        else (
-            _lost(row.counts.lost()),
-            _lost(rows[0].counts.lost_beyond(row.counts))
-            if same and row is not rows[0]
-            else MISSING,
-        )
-        for row in rows
-    ]
+    same = len({tuple(row.counts.counted) for row in rows}) == 1
+    if len(rows) == 1 or not same or not same_attack(rows) or not all(map(_known, rows)):
+        return []
+    first, *others = (row.counts for row in rows)
+    return [MISSING, *(_shown(first.lost_beyond(other)) for other in others)]
 
 
-def _lost(interval: Interval) -> str:
+def _known(row: AttackedSystem) -> bool:
+    return row.before is not None and row.after is not None and bool(row.counts.counted)
+
+
+def _shown(interval: Interval) -> str:
     return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"
 
 
