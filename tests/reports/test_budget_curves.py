@@ -12,6 +12,7 @@ from robustparse.reports.attacked_systems import read_folder
 from robustparse.reports.curves import with_budget_curves
 from robustparse.reports.page import build_report, saved_of
 from robustparse.reports.summary import summarize
+from robustparse.reports.tables import MISSING
 
 
 def attacked(folder: Path, gamma: float, las: float | None, **changes: Any) -> Path:
@@ -156,7 +157,7 @@ def test_attacks_on_one_model_are_compared_on_the_same_sentences(tmp_path: Path)
     rows = [read_folder(folder, folder.name) for folder in (mild, strong)]
     assert saved_of(rows) == []  # only one model
     other = read_folder(attacked(tmp_path / "other", 0.1, 85.0, sha256=OTHER), "other")
-    assert [cell[:5] for cell in saved_of([rows[0], other])] == ["–", "0.0 ["]  # equal answers
+    assert [cell[:5] for cell in saved_of([rows[0], other])] == [MISSING, "0.0 ["]  # equal answers
     (strong / "examples.jsonl").write_text(json.dumps(example(1)) + "\n")
     assert "cannot be compared" in summary_of(mild, strong)
 
