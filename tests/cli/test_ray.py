@@ -2,13 +2,14 @@
 
 import json
 import os
+import random
 import secrets
 import shutil
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -294,11 +295,45 @@ def test_a_mistake_in_a_block_ends_the_run(made, cluster, tmp_path, capsys):
     assert not [*tmp_path.iterdir()]
 
 
-def wait_for(path: Path) -> None:
+def wait_until(true: Callable[[], bool]) -> None:
     end = time.monotonic() + 300
-    while not path.exists():
-        assert time.monotonic() < end, path
+    while not true():
+        assert time.monotonic() < end
         time.sleep(0.02)
+
+
+# More of them in the long profile, as of examples in fuzz tests.
+KILLS = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 2
+
+
+@pytest.mark.slow
+def test_random_kills_lose_no_sentence_and_double_none(made, cluster, tmp_path, monkeypatch):
+    """SIGKILL of an actor at a random sentence, then of the driver, again and again."""
+    monkeypatch.chdir(shutil.copytree(made["trees"], tmp_path / "trees"))
+    count, dice = 8 + 4 * KILLS, random.Random(0)
+    write_sample(Path("test.conllu"), sentences(count, "test"))
+    Path("recipe.yaml").write_text(RECIPE)
+    given = "attack --attack recipe.yaml --trust ray_faults --checkpoint tiny.ckpt --device cpu"
+    given += " --data test.conllu --out"
+    main([*given.split(), str(tmp_path / "whole")])
+    LOG.write_text("")
+    command = [*given.split(), str(tmp_path / "out"), *on(cluster, "--blocks=8", "--actors=2")]
+    for _ in range(KILLS // 2):
+        begun = set(map(int, LOG.read_text().split()))
+        next_ones = [number for number in range(count) if number not in begun][:6]
+        Path("kill").write_text(str(dice.choice(next_ones)))
+        driver, more = Forked(main, command), dice.randint(0, 3)
+        wait_until(lambda: not Path("kill").exists())
+        last = min(len(LOG.read_text().split()) + more, count)
+        wait_until(lambda: len(LOG.read_text().split()) >= last)  # noqa: B023 - called at once
+        driver.kill()
+        driver.communicate()
+        assert driver.poll() == -signal.SIGKILL
+    main(command)
+    assert written(tmp_path / "out") == written(tmp_path / "whole")
+    times = Counter(map(int, LOG.read_text().split()))
+    assert set(times) == set(range(count))
+    assert times.total() <= count + KILLS // 2 * (1 + 2)  # both actors end with the driver
 
 
 @pytest.mark.slow
@@ -315,13 +350,13 @@ def test_whatever_dies_no_sentence_is_lost_or_doubled(made, cluster, tmp_path, m
     # Blocks of two sentences, from 0; whatever dies does so at the second one.
     Path("hold").write_text("3")
     driver = Forked(main, [*command, "--actors=1"])
-    wait_for(Path("held"))
+    wait_until(Path("held").exists)
     driver.kill()
     driver.communicate()
     assert driver.poll() == -signal.SIGKILL
 
     def remove_node() -> None:
-        wait_for(Path("held"))
+        wait_until(Path("held").exists)
         cluster.remove_node(second, allow_graceful=False)
 
     (second,) = cluster.worker_nodes
