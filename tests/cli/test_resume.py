@@ -7,15 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import torch
 import yaml
-from tiny_runs import Forks, Settings, differences, fit, forks, metrics, same, write_config
+from tiny_runs import Settings, differences, fit, metrics, run_until, same, write_config
 
+from forks import Forked
 from sample_runs import sentences, write_table
 
 DEFENSES = Path(__file__).parents[2] / "configs" / "defense"
@@ -93,10 +94,14 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    with forks(tmp_path_factory.mktemp("forks") / "log") as started:
-        yield started
+def run(arguments: list[str], kill_at: int = 0) -> tuple[int | None, int]:
+    """Run a command as `run_until` does, in a process of its own; its status and its events."""
+    with TemporaryDirectory() as folder:
+        events = Path(folder) / "events"
+        process = Forked(run_until, arguments, kill_at, events)
+        _, errors = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), errors
+        return process.returncode, int(events.read_text()) if events.exists() else 0
 
 
 def _position(checkpoint: Path) -> int:
@@ -107,62 +112,62 @@ def _position(checkpoint: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
-def test_killed_at_a_random_event(name: str, server: Forks, tmp_path: Path) -> None:
+def test_killed_at_a_random_event(name: str, tmp_path: Path) -> None:
     config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS[name]})
     table = write_table(tmp_path / "table.jsonl", sentences(300))
     config.write_text(re.sub(r"\w+\.jsonl", str(table), config.read_text()))
-    status, events = server.run(fit(config, tmp_path / "whole"))
+    status, events = run(fit(config, tmp_path / "whole"))
     assert status == 0
     # Late enough to leave a checkpoint, early enough to have something left to do.
     kill_at = random.Random(name).randrange(int(0.3 * events), int(0.42 * events))
-    killed, _ = server.run(fit(config, tmp_path / "killed"), kill_at)
+    killed, _ = run(fit(config, tmp_path / "killed"), kill_at)
     assert killed == -signal.SIGKILL
     assert _position(tmp_path / "killed" / "last.ckpt"), "no resume from within an epoch"
-    assert server.run(fit(config, tmp_path / "killed"))[0] == 0
+    assert run(fit(config, tmp_path / "killed"))[0] == 0
     assert differences(tmp_path / "killed", tmp_path / "whole") == []
 
 
 @pytest.mark.slow
-def test_killed_between_two_hooks(server: Forks, tmp_path: Path) -> None:
+def test_killed_between_two_hooks(tmp_path: Path) -> None:
     """At the end of an epoch: validation, the best checkpoint, its logging, the next epoch."""
     short = {"limit_train_batches": 8, "limit_val_batches": 2}
     config = write_config(tmp_path / "run.yaml", max_steps=10, **short)
-    _, events = server.run(fit(config, tmp_path / "whole"))
+    _, events = run(fit(config, tmp_path / "whole"))
     for kill_at in range(events * 3 // 4, events * 3 // 4 + 36, 9):
-        server.run(fit(config, tmp_path / "killed"), kill_at)
-        assert server.run(fit(config, tmp_path / "killed"))[0] == 0
+        run(fit(config, tmp_path / "killed"), kill_at)
+        assert run(fit(config, tmp_path / "killed"))[0] == 0
         assert differences(tmp_path / "killed", tmp_path / "whole") == []
         for path in (tmp_path / "killed").iterdir():
             path.unlink()
 
 
 @pytest.mark.slow
-def test_a_longer_run_resumes_from_the_end_of_a_shorter(server: Forks, tmp_path: Path) -> None:
+def test_a_longer_run_resumes_from_the_end_of_a_shorter(tmp_path: Path) -> None:
     """From within an epoch and from its end."""
     config = write_config(tmp_path / "run.yaml", schedule="constant", **SHORT)
-    server.run(fit(config, tmp_path / "whole"))
+    run(fit(config, tmp_path / "whole"))
     for steps in ("8", "14", "18"):
-        status, _ = server.run(fit(config, tmp_path / "longer", "--trainer.max_steps", steps))
+        status, _ = run(fit(config, tmp_path / "longer", "--trainer.max_steps", steps))
         assert status == 0
     assert differences(tmp_path / "longer", tmp_path / "whole") == []
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_early_is_at_its_end(server: Forks, tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_early_is_at_its_end(tmp_path: Path) -> None:
     """Started again it trains no further, unless the callback is taken out."""
-    run = tmp_path / "run"
+    folder = tmp_path / "run"
     config = write_config(tmp_path / "run.yaml", **{**SHORT, **RUNS[STOPPED]})
-    server.run(fit(config, run))
-    ended, last = metrics(run), (run / "last.ckpt").read_bytes()
-    assert server.run(fit(config, run))[0] == 0
-    assert metrics(run) == ended
-    assert (run / "last.ckpt").read_bytes() == last
-    server.run(fit(write_config(tmp_path / "on.yaml", **{**SHORT, "max_steps": 30}), run))
-    assert torch.load(run / "last.ckpt", weights_only=True)["global_step"] == 30
+    run(fit(config, folder))
+    ended, last = metrics(folder), (folder / "last.ckpt").read_bytes()
+    assert run(fit(config, folder))[0] == 0
+    assert metrics(folder) == ended
+    assert (folder / "last.ckpt").read_bytes() == last
+    run(fit(write_config(tmp_path / "on.yaml", **{**SHORT, "max_steps": 30}), folder))
+    assert torch.load(folder / "last.ckpt", weights_only=True)["global_step"] == 30
 
 
 @pytest.mark.slow
-def test_any_checkpoint_is_a_place_to_resume_from(server: Forks, tmp_path: Path) -> None:
+def test_any_checkpoint_is_a_place_to_resume_from(tmp_path: Path) -> None:
     """Also those that Lightning's own callback writes, at its own moments."""
     every = {
         "class_path": "pytorch_lightning.callbacks.ModelCheckpoint",
@@ -175,12 +180,12 @@ def test_any_checkpoint_is_a_place_to_resume_from(server: Forks, tmp_path: Path)
     }
     whole = write_config(tmp_path / "whole.yaml", callbacks=[every], **SHORT)
     plain = write_config(tmp_path / "plain.yaml", **SHORT)
-    server.run(fit(whole, tmp_path / "whole"))
-    server.run(fit(plain, tmp_path / "plain"))
+    run(fit(whole, tmp_path / "whole"))
+    run(fit(plain, tmp_path / "plain"))
     kept = sorted((tmp_path / "kept").glob("*.ckpt"))
     assert len(kept) == 4
     for path in (kept[1], tmp_path / "plain" / "best.ckpt"):
-        server.run([*fit(plain, tmp_path / "again"), "--ckpt_path", str(path)])
+        run([*fit(plain, tmp_path / "again"), "--ckpt_path", str(path)])
         ends = [
             torch.load(tmp_path / name / "last.ckpt", weights_only=True)
             for name in ("plain", "again")
@@ -206,11 +211,11 @@ def _kill_at_step(arguments: list[str], metrics_file: Path, step: int) -> None:
 
 
 @pytest.mark.slow
-def test_train_py_killed_from_outside(server: Forks, tmp_path: Path) -> None:
+def test_train_py_killed_from_outside(tmp_path: Path) -> None:
     """Once in its second epoch; the others are killed more often."""
     config, killed = write_config(tmp_path / "run.yaml", **SHORT), tmp_path / "killed"
-    assert server.run(fit(config, tmp_path / "whole"))[0] == 0
+    assert run(fit(config, tmp_path / "whole"))[0] == 0
     _kill_at_step(fit(config, killed), killed / "metrics.csv", 15)
-    assert server.run(fit(config, killed))[0] == 0
+    assert run(fit(config, killed))[0] == 0
     assert len(metrics(killed)) == len(set(metrics(killed)))
     assert differences(killed, tmp_path / "whole") == []

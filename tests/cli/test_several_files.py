@@ -99,6 +99,7 @@ def test_patterns_and_lists_name_files_in_their_order(made, tmp_path, monkeypatc
         assert json.loads((tmp_path / "out" / "scores.json").read_text())["data"] == recorded
 
 
+@pytest.mark.usefixtures("_forks")
 @pytest.mark.parametrize("more", [("--shard=1/2", "--shard=2/2"), ("--devices=2",)])
 def test_attacks_on_several_files_are_divided(more, made, tmp_path):
     files = sorted(made["trees"].glob("part-*"))

@@ -1,21 +1,17 @@
 """Small training runs in processes that can be killed, and whether two of them ended the same."""
 
-import contextlib
 import csv
-import gc
-import json
 import os
 import signal
-import subprocess
-import sys
-import tempfile
-import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytorch_lightning.trainer.call as call
 import torch
 import yaml
+
+from robustparse.cli.main import main
+from robustparse.tracking.csv import MetricsTable
 
 Settings = dict[str, Any]
 
@@ -123,102 +119,28 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-class Forks:
-    """A process that has imported everything and runs each command in a fork of itself."""
+def run_until(arguments: list[str], kill_at: int, events: Path) -> None:
+    """Run a command, by SIGKILL only as far as its n-th event; or to its end, with n = 0.
 
-    def __init__(self, log: Path) -> None:
-        self.log = log
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, str(log)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-
-    def run(self, arguments: list[str], kill_at: int | None = None) -> tuple[int, int]:
-        """Run a command, by SIGKILL only as far as its n-th event; status and events counted.
-
-        An event is the start or end of a Lightning hook, of a row's or of a file's writing.
-        """
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([arguments, kill_at]) + "\n")
-        self.process.stdin.flush()
-        status, events = json.loads(self.process.stdout.readline())
-        if status not in (0, -signal.SIGKILL):
-            raise AssertionError(self.log.read_text()[-4000:])
-        return status, events
-
-    def close(self) -> None:
-        """End it."""
-        self.process.communicate()
-
-
-@contextlib.contextmanager
-def forks(log: Path) -> Iterator[Forks]:
-    """One such process."""
-    server = Forks(log)
-    try:
-        yield server
-    finally:
-        server.close()
-
-
-def _serve(log: Path) -> None:
-    import pytorch_lightning.trainer.call as call
-
-    from robustparse.tracking.csv import MetricsTable
-
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
-        # What is imported only when it is needed is not imported anew in each fork.
-        _run(fit(write_config(Path(folder) / "run.yaml", max_steps=1), Path(folder)))
-    gc.collect()
-    gc.freeze()  # a search for garbage in a fork would copy all memory that is shared
-    for line in sys.stdin:
-        arguments, kill_at = json.loads(line)
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            with log.open("a") as output:
-                os.dup2(output.fileno(), 1)
-                os.dup2(output.fileno(), 2)
-            counter = _Counter(kill_at)
-            for owner, name in (
-                (call, "_call_callback_hooks"),
-                (call, "_call_lightning_module_hook"),
-                (MetricsTable, "append"),
-                (os, "replace"),
-            ):
-                counter.watch(owner, name)
-            status = _run(arguments)
-            os.write(writer, str(counter.events).encode())
-            os._exit(status)
-        os.close(writer)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        events = int(os.read(reader, 20) or 0)
-        os.close(reader)
-        print(json.dumps([status, events]), flush=True)
-
-
-def _run(arguments: list[str]) -> int:
-    from robustparse.cli.main import main
-
-    try:
-        main(arguments)
-    except SystemExit as end:
-        return int(end.code or 0)
-    except BaseException:
-        traceback.print_exc()
-        return 1
-    return 0
+    An event is the start or end of a Lightning hook, of a row's or of a file's writing. How many
+    there were is written into a file.
+    """
+    counter = _Counter(kill_at)
+    for owner, name in (
+        (call, "_call_callback_hooks"),
+        (call, "_call_lightning_module_hook"),
+        (MetricsTable, "append"),
+        (os, "replace"),
+    ):
+        counter.watch(owner, name)
+    main(arguments)
+    events.write_text(str(counter.events))
 
 
 class _Counter:
     """Counts calls and returns of functions; at the n-th it kills its process."""
 
-    def __init__(self, kill_at: int | None) -> None:
+    def __init__(self, kill_at: int) -> None:
         self.events, self.kill_at = 0, kill_at
 
     def watch(self, owner: Any, name: str) -> None:
@@ -236,7 +158,3 @@ class _Counter:
         self.events += 1
         if self.events == self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    _serve(Path(sys.argv[1]))

@@ -228,6 +228,7 @@ def test_what_a_new_process_raises_is_told(tmp_path, monkeypatch, what, key):
     assert key in ended[0][what]
 
 
+@pytest.mark.usefixtures("_forks")
 def test_processes_write_all_lines_and_no_more_are_started_than_there_are_sentences(tmp_path):
     found: list[dict[str, Any]] = []
     arguments = (process_workers.lines, tmp_path, process_workers.following)
