@@ -1,7 +1,8 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,15 @@ from robustparse.evaluation.clean import (
 )
 from robustparse.evaluation.evaluated import evaluated, write_scores
 from robustparse.evaluation.pairs import (
+    PairOutcome,
+    PerturbedPair,
     checked_pairs,
     pair_outcomes,
     pairs_report,
     rows_of_pairs,
 )
 from robustparse.evaluation.perturbed import (
+    Perturbed,
     idle,
     perturbed_answers,
     perturbed_sums,
@@ -46,7 +50,7 @@ from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import make_folder
 from robustparse.metrics import PunctuationPolicy
 from robustparse.perturbations.perturbation import Perturbation
-from robustparse.types import Example
+from robustparse.types import Example, Prediction
 
 
 def evaluate(
@@ -77,76 +81,117 @@ def evaluate(
             often the label is clear without the premise (Gururangan et al. 2018).
     """
     source, file = victim.source(), data.file(seed, shard=data.parsed_shard())
-    opened, names, name = source.open(victim.device), source.names, file.name
+    opened = source.open(victim.device)
     before = _counts(opened)  # it may have answered to an earlier shard
     if file.shard is not None:
         _check_shard(out, perturbed_files)
     examples = file.examples(opened, punctuation)
-    _warn(opened.warnings(examples, name, punctuation))
+    _warn(opened.warnings(examples, file.name, punctuation))
     folder = None if out is None else make_folder(Path(out))
     if folder is not None:
         remove_record(folder)
     pairs = None if perturbed_files is None else checked_pairs(opened, perturbed_files, examples)
-    answers, task = list(predictions(opened, examples)), opened.task
-    noisy_answers = [*perturbed_answers(opened, examples, answers, perturbed or [], seed)]
-    for each in noisy_answers:
-        _warn(idle({each.operation: len(each.copies)}, len(examples)))
-    hypotheses = (
-        {}
-        if hypothesis_only is None
-        else _hypothesis_sums(hypothesis_only, victim.device, examples)
-    )
-    outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
-    pair_scores = pairs_report(outcomes) if outcomes else {}
+    hypotheses: Sums = {}
+    if hypothesis_only is not None:
+        hypotheses = _hypothesis_sums(hypothesis_only, victim.device, examples)
+    answers = _asked(opened, examples, perturbed or [], seed, pairs or {})
     service = {each: count - before.get(each, 0) for each, count in _counts(opened).items()}
-    sums: Sums = {
-        "sentences": len(examples),
-        "words": sum(len(example.sentence) for example in examples),
-        "clean": sums_of(task, answers, examples, punctuation),
-        "classes": sums_by_class(task, answers, examples, punctuation),
-        "perturbed": perturbed_sums(task, examples, noisy_answers, punctuation),
-        "hypothesis_only": hypotheses,
-        "service": service,
+    more = {"hypothesis_only": hypotheses, "service": service}
+    sums: Sums = {**answers.sums(punctuation), **more}
+    task, name = opened.task, system_name(source.names)
+    run: dict[str, Any] = {
+        "about": {
+            "task": task.name,
+            "checkpoints": source.names,
+            "data": file.recorded,
+            "punctuation": punctuation,
+        },
+        "settings": source.settings,
+        "seed": seed,
+        "hypothesis_only": hypothesis_only,
+        "operations": [each.name for each in perturbed or []],
     }
-    about = {
-        "task": task.name,
-        "checkpoints": names,
-        "data": file.recorded,
-        "punctuation": punctuation,
-    }
-    run: dict[str, Any] = {"about": about, "settings": source.settings, "seed": seed}
-    run |= {"hypothesis_only": hypothesis_only}
-    run |= {"operations": [each.name for each in perturbed or []]}
+    pair_scores = pairs_report(answers.pairs) if answers.pairs else {}
     scores = evaluated(task, run, sums, pair_scores)
     if folder is not None:
-        _warn(task.files.not_written(examples, name))
-        predicted = f"predictions{task.files.ending_for(examples)}"
-        heads = {predicted: write_answers(folder / predicted, task, examples, answers), ANSWERS: ""}
-        write_answers_of_rows(folder, task, examples, answers, punctuation)
-        (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
-        if noisy_answers or outcomes:
-            rows = chain(rows_of(opened, examples, answers, noisy_answers), rows_of_pairs(outcomes))
-            write_perturbed_rows(folder, task, rows, punctuation)
-            heads[PERTURBED] = ""
+        _warn(task.files.not_written(examples, file.name))
+        heads = answers.write(folder, punctuation)
         write_scores(folder / SCORES, scores)
         if file.shard is not None:
-            data_settings = {"limit": data.limit, "columns": columns_of(examples)}
             digests = {**source.digests(), "data": file.digest()}
             digests |= {"hypothesis_only": digest(hypothesis_only)} if hypothesis_only else {}
+            data_settings = {"limit": data.limit, "columns": columns_of(examples)}
             settings = {**run, **data_settings, "sha256": digests}
-            blocks = {PERTURBED: len(examples)} if noisy_answers else {}
+            blocks = {PERTURBED: len(examples)} if answers.perturbed else {}
             write_shard(folder, "evaluate", file.shard, task, settings, sums, heads, blocks)
     names_of = (*task.scores.names, *task.scores.further)
-    _print(
-        {
-            system_name(names): {name: scores[name] for name in names_of},
-            "hypothesis only": scored(task, hypotheses) if hypotheses else {},
-            **scores.get("perturbed", {}),
-        },
-        pair_scores,
-    )
+    rows = {
+        name: {each: scores[each] for each in names_of},
+        "hypothesis only": scored(task, hypotheses) if hypotheses else {},
+        **scores.get("perturbed", {}),
+    }
+    _print(rows, pair_scores)
     if service:
-        print(f"robustparse: {system_name(names)}: {service_note(service)}", file=sys.stderr)
+        print(f"robustparse: {name}: {service_note(service)}", file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What a victim answered.
+
+    Args:
+        victim: the victim.
+        examples: the sentences.
+        clean: the answers to them.
+        perturbed: for each operation, the answers to perturbed copies of them.
+        pairs: the answers to the texts of each file of perturbed texts.
+    """
+
+    victim: AnsweringVictim
+    examples: list[Example]
+    clean: list[Prediction]
+    perturbed: list[Perturbed]
+    pairs: dict[str, list[PairOutcome]]
+
+    def sums(self, punctuation: PunctuationPolicy) -> Sums:
+        """Add up what is right, see `evaluated`."""
+        task = self.victim.task
+        return {
+            "sentences": len(self.examples),
+            "words": sum(len(example.sentence) for example in self.examples),
+            "clean": sums_of(task, self.clean, self.examples, punctuation),
+            "classes": sums_by_class(task, self.clean, self.examples, punctuation),
+            "perturbed": perturbed_sums(task, self.examples, self.perturbed, punctuation),
+        }
+
+    def write(self, folder: Path, punctuation: PunctuationPolicy) -> dict[str, str]:
+        """Write the answers into a folder; return the heads of the files by name."""
+        task, examples = self.victim.task, self.examples
+        predicted = f"predictions{task.files.ending_for(examples)}"
+        head = write_answers(folder / predicted, task, examples, self.clean)
+        write_answers_of_rows(folder, task, examples, self.clean, punctuation)
+        (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
+        if not self.perturbed and not self.pairs:
+            return {predicted: head, ANSWERS: ""}
+        noisy = rows_of(self.victim, examples, self.clean, self.perturbed)
+        write_perturbed_rows(folder, task, chain(noisy, rows_of_pairs(self.pairs)), punctuation)
+        return {predicted: head, ANSWERS: "", PERTURBED: ""}
+
+
+def _asked(
+    victim: AnsweringVictim,
+    examples: list[Example],
+    operations: Sequence[Perturbation],
+    seed: int,
+    pairs: Mapping[str, Sequence[PerturbedPair]],
+) -> _Answers:
+    """Ask a victim about sentences, perturbed copies of them and the texts of files."""
+    clean = list(predictions(victim, examples))
+    noisy = [*perturbed_answers(victim, examples, clean, operations, seed)]
+    for each in noisy:
+        _warn(idle({each.operation: len(each.copies)}, len(examples)))
+    outcomes = pair_outcomes(victim, pairs) if pairs else {}
+    return _Answers(victim, examples, clean, noisy, outcomes)
 
 
 def _counts(victim: AnsweringVictim) -> dict[str, int]:
