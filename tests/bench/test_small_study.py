@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import recompute
 import studies
 import study
 from robustparse.cli.main import main
@@ -105,7 +106,18 @@ def test_a_study_is_trained_attacked_kept_and_reported(
     assert list((home / "small").glob("*.tex"))
     assert told.count("| ud_biaffine") == 3
 
+    monkeypatch.setattr("sys.argv", f"recompute.py small --home {home}".split())
+    results = home / "results" / "small.jsonl"
+    kept = results.read_text()
+    for text, status in ((kept, 0), (kept.replace('"success_rate": ', '"success_rate": 1'), 1)):
+        results.write_text(text)
+        with pytest.raises(SystemExit) as end:
+            recompute.main()
+        assert end.value.code == status
+    results.write_text(kept)
+
     trained = []
+    monkeypatch.setattr("sys.argv", words.split())
     monkeypatch.setattr(study.Runner, "fit_command", lambda *_: trained.append(1))
     study.main()
     again = [
