@@ -125,6 +125,21 @@ def test_a_run_that_goes_back_loses_what_came_after(
     assert {int(row[0]) for row in rows[1:]} == set(range(8))
 
 
+def test_a_resumed_run_knows_the_scores_of_the_validation_before_it(tmp_path: Path) -> None:
+    """Its first epoch ends, for which a callback asks, before it validates itself."""
+    stopping = {
+        "class_path": "pytorch_lightning.callbacks.EarlyStopping",
+        "init_args": {"monitor": "val/las", "mode": "max", "check_on_train_epoch_end": True},
+    }
+    validated = {"val_check_interval": 4, "check_val_every_n_epoch": None, "limit_val_batches": 1}
+    config = write_config(
+        tmp_path / "run.yaml", [stopping], "constant", limit_train_batches=6, **validated
+    )
+    for steps in ("5", "7"):
+        main(fit(config, tmp_path / "run", "--trainer.max_steps", steps))
+    assert metrics(tmp_path / "run")[-1][0] == "6"
+
+
 def test_the_run_before_can_be_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From ``last.ckpt.old``, which must not be renamed over while a run resumes from it."""
     config, run = write_config(tmp_path / "run.yaml", schedule="constant"), tmp_path / "run"
