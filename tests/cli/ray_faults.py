@@ -20,18 +20,21 @@ LOG = Path("attacked")
 class FaultySearch(Zheng2020):
     """Searches as its base class, and writes a line for each sentence that it begins.
 
-    The process dies at the sentence whose id is in the file ``kill``. It waits for its end at the
-    sentence in the file ``hold``, which is then renamed to ``held``; or, if ``hold`` has the id of
-    a node, there at any sentence with an odd id, for which sentences on other nodes wait.
+    It works on a sentence for at least as many seconds as the file ``pace`` says. The process dies
+    at the sentence whose id is in the file ``kill``, or at ``any`` sentence. It waits for its end
+    at the sentence in the file ``hold``, which is then renamed to ``held``; or, if ``hold`` has the
+    id of a node, there at any sentence with an odd id, for which sentences on other nodes wait.
     """
 
     def run(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching:
         """See `Search.run`."""
         with LOG.open("a") as log:
             log.write(f"{problem.id}\n")
-        kill, hold = Path("kill"), Path("hold")
-        if kill.exists() and kill.read_text() == str(problem.id):
-            kill.unlink()
+        kill, hold, pace = Path("kill"), Path("hold"), Path("pace")
+        if pace.exists():
+            time.sleep(float(pace.read_text()))
+        if kill.exists() and kill.read_text() in (str(problem.id), "any"):
+            kill.unlink(missing_ok=True)
             os.kill(os.getpid(), signal.SIGKILL)
         if hold.exists() and problem.id % 2:
             import ray  # within an actor
