@@ -92,6 +92,7 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
         InputError: there is no such checkpoint.
     """
     path = fetched(path) if isinstance(path, str) and path.startswith(HUB) else Path(path)
+    path = Path(os.path.expanduser(path))  # noqa: PTH111 - `Path` raises on names such as ~a
     is_folder = os.path.isdir(path)  # noqa: PTH112 - `Path` rejects texts too long for a name
     for file in [path / name for name in _CHECKPOINTS] if is_folder else [path]:
         if os.path.isfile(file):  # noqa: PTH113

@@ -52,6 +52,41 @@ def test_a_run_that_is_never_validated_says_so(
     assert capsys.readouterr().err.splitlines()[-1].endswith("none has no checkpoint")
 
 
+@pytest.mark.parametrize("setting", ["--trainer.default_root_dir=~/run", "in a file"])
+def test_a_tilde_is_the_home_folder(setting: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    config = write_config(tmp_path / "run.yaml", max_steps=1, default_root_dir="~/run")
+    main(["fit", "--config", str(config), *([setting] if setting.startswith("-") else [])])
+    assert set(os.listdir()) == {"home", "run.yaml"}
+    assert {"config.yaml", "last.ckpt"} <= set(os.listdir("home/run"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("model.encoder.vectors", "vectors.txt"),
+        ("model.init_args.encoder.init_args.max_vectors", "3"),
+        ("data.batches.texts", "3"),
+        ("data.augmentation.files", "[copies.conllu]"),
+        ("data.train_file", "train.conllu"),
+        ("trainer.max_time", "00:01:00:00"),
+    ],
+)
+def test_null_on_the_command_line_takes_a_value_away(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path / "run.yaml")
+    printed = []
+    for values in ((value, "null"), ("null",)):
+        given = [token for each in values for token in (f"--{option}", each)]
+        with pytest.raises(SystemExit):
+            main(["fit", "--config", str(config), *given, "--print_config"])
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert f"{option.rpartition('.')[2]}: null" in printed[0]
+
+
 def test_its_configuration_makes_the_same_run(finished: tuple[Path, Path], tmp_path: Path) -> None:
     _, run = finished
     again = tmp_path / "again"

@@ -346,6 +346,13 @@ CONFIGURATIONS = [
     ("- a\n- b\n", "bad.yaml", "keys"),
     (b"trainer: \xff\xfe", "bad.yaml"),
     ("trainer: {no_such_key: 1}", "bad.yaml:1: ", "trainer.no_such_key"),
+    ("trainer:\n  device: 1", "bad.yaml:2: ", "trainer.device", "devices?"),
+    (
+        "data:\n  init_args:\n    batches:\n      word: 9",
+        *("bad.yaml:4: data.batches.word: ", "mean words?"),
+    ),
+    ("data: {init_args: {batches: good.yaml}}", "data.batches: the name of a file, good.yaml"),
+    ("data: {init_args: {batches: gone.yaml}}", "data.batches: gone.yaml: no such file"),
     ("no_such_key: 1", "bad.yaml", "no_such_key"),
     ("trainer: {max_epochs: many}", "bad.yaml:1: trainer.max_epochs: ", "int", "many"),
     ("trainer: {accelerator: abacus}", "trainer", "abacus"),

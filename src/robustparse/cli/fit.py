@@ -29,6 +29,7 @@ from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
 from robustparse.options.arguments import Arguments, check_nulls, check_objects
 from robustparse.options.failures import mistake_in, parsing_error
+from robustparse.options.home_folder import with_home
 from robustparse.tracking.earlier_runs import SetAside, check_unused, files_of_run, restore
 from robustparse.tracking.last_checkpoint import FILE as LAST
 from robustparse.tracking.last_checkpoint import OLD, LastCheckpoint, NoCheckpoint
@@ -85,6 +86,8 @@ class Cli(LightningCLI):
         check_objects(config, args)
         if isinstance(config.trainer, Namespace):
             check_nulls(pl.Trainer, config.trainer.as_dict(), "trainer", args)
+        for part in ("trainer", "data"):
+            config[part] = with_home(config[part])
 
     def _parse_ckpt_path(self) -> None:
         """Do nothing: our checkpoints hold no settings that replace the command line's."""

@@ -19,6 +19,7 @@ from jsonargparse import Namespace, get_loader, set_loader, set_parsing_settings
 from robustparse import trust
 from robustparse.errors import InputError, located
 from robustparse.files import checkpoint_file, matching_files, read_text
+from robustparse.options.home_folder import tokens_with_home
 from robustparse.options.installed import CONFIGS, names_in
 from robustparse.options.nulls import misplaced_nulls
 from robustparse.options.yaml_files import NotYAMLError, parse_yaml, read_yaml
@@ -103,7 +104,8 @@ def checked(
             remedy = "give one, or leave the option out" if name else None
             found = f"got {value!r}"
             raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
-    tokens = _with_values(_with_victims(_with_paths(_without_trust(arguments))))
+    tokens = _with_paths(_without_trust(tokens_with_home(arguments)))
+    tokens = _with_values(_with_victims(tokens))
     tokens = _with_patterns(_with_lists(tokens, (*TAKE_SEVERAL, *several)))
     result = Arguments(tokens)
     result.typed = arguments
@@ -375,7 +377,9 @@ def _allow(named: set[str]) -> None:
 def _loaded(text: str) -> Any:
     """Load YAML for jsonargparse, within the limits of `parse_yaml`."""
     parse_yaml(text)
-    return _load(text)
+    # jsonargparse hands the value of an option such as --model.encoder.vectors to the parser of
+    # the inner class as Python's text of what it has loaded: null arrives there as None.
+    return None if text == "None" else _load(text)
 
 
 def each_option(arguments: Sequence[str]) -> Iterator[tuple[str, str | None, list[str]]]:

@@ -15,6 +15,7 @@ from robustparse import trust
 from robustparse.attacks.attack import Attack
 from robustparse.options.arguments import Arguments, check_nulls, check_objects
 from robustparse.options.failures import mistake_in, parsing_error
+from robustparse.options.home_folder import TEXTS, with_home
 from robustparse.options.recipe import Recipe, check_recipe
 
 T = TypeVar("T")
@@ -115,6 +116,9 @@ def parsed_command(
         check_nulls(kind, given, "", arguments)
     others = {each: value for each, value in given.items() if each not in groups}
     check_nulls(function, others, "", arguments)
+    for each, value in vars(options).items():
+        if each not in TEXTS and not isinstance(value, Namespace):  # records of objects keep ~
+            options[each] = with_home(value)
     return ParsedCommand(function, parser, options)
 
 

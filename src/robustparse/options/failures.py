@@ -1,8 +1,10 @@
 """Turn what jsonargparse, Lightning and torch raise about a user's mistake into one message."""
 
+import os
 import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
 
@@ -25,6 +27,7 @@ _UNKNOWN = re.compile(
     r"(?:[Uu]nrecognized arguments:|does not accept option|Option|import path string:) "
     r"'?(?:--)?([^'=\s]+)"
 )
+_GROUP = re.compile(r"Group '([^']+)' does not accept option")
 # What jsonargparse adds to every error about a union of types.
 _COMMON = (
     *("Does not validate", "Subtypes:", "Errors:", "Given value type:", "Subclass types"),
@@ -45,24 +48,29 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     outer = _KEY.findall(message)
     unknown = _UNKNOWN.search(message)
     name = unknown[1].removesuffix(".class_path") if unknown else ""
-    key = ".".join([*outer, name] if unknown and "Option '" in message else outer or [name])
+    group = _GROUP.search(message)
+    inside = [group[1], name] if group else [name]
+    named = "Option '" in message or group is not None
+    key = ".".join([*outer, *inside] if unknown and named else outer or [name])
     classes, known = _CLASS.findall(message), [*options]
     file, line = arguments.position(key)
     if classes and file is not None and line is None:
         file, line = arguments.classes.get(classes[-1].rpartition(".")[2], (file, None))
     if denied := _DENIED.search(message):
         if denied[1].endswith((".yaml", ".yml")):
-            return InputError(f"{denied[1]}: no such file", path=file, line=line, key=key)
+            return _misplaced_file(denied[1], key, file, line)
         try:
             trust.check_class(denied[1], path=file, line=line, key=key)
         except InputError as error:
             return error
         found = f"{denied[1]} is named in a file whose name does not end in .yaml"
         return InputError(found, path=file, line=line, key=key, remedy="rename the file")
-    if classes and "Option '" in message:
+    if classes and named:
         known = _arguments_of(classes[-1])
     elif "import path string" in message:
         known = [*trust.public_classes()]
+    if group:
+        known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
     near = get_close_matches(name, known, n=1) if unknown else []
     remedy = f"did you mean {'--' * ('arguments:' in message)}{near[0]}?" if near else None
     if abstract := _ABSTRACT.search(message):
@@ -71,10 +79,20 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
         _shown(message),
         path=file,
         line=line,
-        key=key if outer else None,
-        expected=f"one of {', '.join(known)}" if "Option '" in message and not near else None,
+        key=key if outer or group else None,
+        expected=f"one of {', '.join(known)}" if named and not near else None,
         remedy=remedy,
     )
+
+
+def _misplaced_file(name: str, key: str, file: Path | str | None, line: int | None) -> InputError:
+    """Return the error for a setting whose value is the name of a YAML file."""
+    folders = [Path(), *([] if file is None else [Path(file).parent])]
+    if not any(os.path.isfile(folder / name) for folder in folders):  # noqa: PTH113 - any length
+        return InputError(f"{name}: no such file", path=file, line=line, key=key)
+    found, expected = f"the name of a file, {name}", "keys and values"
+    remedy = "write the file's content here, or set its keys one by one"
+    return InputError(found, path=file, line=line, key=key, expected=expected, remedy=remedy)
 
 
 def _remedy_of_abstract(class_path: str, key: str) -> str:
@@ -111,7 +129,7 @@ def _arguments_of(class_path: str) -> list[str]:
         return []
     parser = ArgumentParser()
     parser.add_class_arguments(trust.allowed_class(full), fail_untyped=False)
-    return [*vars(parser.get_defaults())]
+    return [*parser.get_defaults().keys()]
 
 
 def mistake_in(error: BaseException) -> InputError | None:

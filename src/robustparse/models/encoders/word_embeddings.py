@@ -89,7 +89,7 @@ class WordEncoder(TableEncoder):
         none: NDArray[np.float32] = np.zeros((0, self.word_dim), dtype=np.float32)
         if self.vectors is None or self.vector_words is not None:
             return none
-        self.vector_words, matrix = read_vectors(Path(self.vectors), self.max_vectors)
+        self.vector_words, matrix = read_vectors(Path(self.vectors).expanduser(), self.max_vectors)
         if matrix.shape[1] != self.word_dim:
             raise InputError(
                 f"vectors of {matrix.shape[1]} numbers, but word_dim is {self.word_dim}",
