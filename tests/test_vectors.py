@@ -1,4 +1,8 @@
+import bz2
 import gzip
+import io
+import lzma
+import zipfile
 
 import numpy as np
 import pytest
@@ -8,6 +12,14 @@ from robustparse.errors import InputError
 from robustparse.vectors import read_lowered, read_vectors
 
 THREE = "the 0.5 -1 2e-3\nThe .25 +3 0\nß 1. -0.0 7E2\n"
+
+
+def zipped(files: dict[str, str]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return content.getvalue()
 
 
 def written(tmp_path, content, name="vectors.txt"):
@@ -28,9 +40,10 @@ def test_words_and_values_in_the_order_of_the_file(tmp_path, header):
 
 def test_compressed_crlf_tabs_and_trailing_blanks_read_the_same(tmp_path):
     plain = read_vectors(written(tmp_path, THREE))
-    packed = gzip.compress(THREE.encode(), mtime=0)
+    text = THREE.encode()
+    packed = (gzip.compress(text, mtime=0), lzma.compress(text), zipped({"vectors.txt": THREE}))
     odd = THREE.replace("\n", " \r\n").replace(" ", "\t", 2) + "\n"
-    for other in (packed, odd.encode()):
+    for other in (*packed, odd.encode()):
         words, values = read_vectors(written(tmp_path, other, "other.gz"))
         assert words == plain[0]
         assert np.array_equal(values, plain[1])
@@ -179,8 +192,14 @@ def test_the_first_vector_of_a_word_counts(tmp_path, monkeypatch, caplog, lines,
         ("\n \n", "no word vectors"),
         ("2 2\n", "no word vectors"),
         (b"a 1\n\xe4 2\n", ":2: the word '\ufffd' is not UTF-8"),
-        (gzip.compress(THREE.encode(), mtime=0)[:-9], "cannot be read"),
-        (b"\x1f\x8bno gzip", "cannot be read"),
+        (gzip.compress(THREE.encode(), mtime=0)[:-9], "gzip, and cannot be unpacked"),
+        (b"\x1f\x8bno gzip", "gzip, and cannot be unpacked"),
+        (lzma.compress(THREE.encode())[:-9], "xz, and cannot be unpacked"),
+        (zipped({"a.txt": THREE})[:-9], "zip, and cannot be unpacked"),
+        (zipped({"a.txt": THREE, "b.txt": THREE}), "a zip archive of 2 files"),
+        (bz2.compress(THREE.encode()), "compressed by bzip2"),
+        (THREE.encode("utf-16"), "UTF-16"),
+        (b"\xba\x16\x4f\x2f\x0c\0\0\0", "fastText's binary format"),
     ],
 )
 def test_bad_files_are_named_with_their_line(tmp_path, content, message):

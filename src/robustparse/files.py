@@ -18,7 +18,7 @@ from glob import iglob
 from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from filelock import FileLock, Timeout
 
@@ -57,10 +57,8 @@ _PACKED = {
 _ENDLESS = {Path("/dev") / name for name in ("zero", "full", "random", "urandom")}
 _TAR = (257, b"ustar")  # offset and content of the mark of an archive
 PACKED = 262  # number of first bytes that `is_packed` needs
-_DAMAGED = (
-    *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
-    *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
-)
+_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_DAMAGED = (*_UNREADABLE, ValueError, RuntimeError, NotImplementedError)
 _NUL = "a NUL character, which does not occur in text"
 # Escapes of characters that no UTF-8 text contains: NUL, and halves of surrogate pairs.
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
@@ -144,26 +142,12 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
     how = _packed_by(content)
     if how is None:
         return content
-    text: bytes
     try:
-        if how == "gzip":
-            text = gzip.GzipFile(fileobj=BytesIO(content)).read(MOST_UNPACKED + 1)
-        elif how == "xz":
-            with lzma.open(BytesIO(content)) as file:
-                text = file.read(MOST_UNPACKED + 1)
-        elif how == "zip":
-            with zipfile.ZipFile(BytesIO(content)) as archive:
-                member = archive.open(_only_member(content, path))
-                text = member.read(MOST_UNPACKED + 1)
-        else:
-            found, remedy = f"compressed by {how}", "unpack the file"
-            expected = "a plain file, or one compressed by gzip, xz or zip"
-            raise InputError(found, path=path, expected=expected, remedy=remedy)
+        text = _unpacking(BytesIO(content), how, path).read(MOST_UNPACKED + 1)
     except InputError:
         raise
     except _DAMAGED as error:
-        found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
-        raise InputError(found, path=path, remedy="copy the file again, or unpack it") from None
+        raise _damaged(path, how, error) from None
     if len(text) > MOST_UNPACKED:
         found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
         raise InputError(found, path=path, remedy="divide the file")
@@ -171,6 +155,54 @@ def unpacked(content: bytes, path: str | Path) -> bytes:
         found = f"compressed by {how}, and then by {inner}"
         raise InputError(found, path=path, expected="one file", remedy="unpack the file")
     return text
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, unpacked as by `unpacked`, but piece by piece.
+
+    Raises:
+        InputError: it is missing, unreadable, damaged, holds several files, or is packed in another
+            format.
+    """
+    how = None
+    try:
+        with path.open("rb") as file:
+            how = _packed_by(file.read(PACKED))
+            file.seek(0)
+            yield file if how is None else _unpacking(file, how, path)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file", path=path) from None
+    except (*_UNREADABLE, RuntimeError, NotImplementedError) as error:
+        if how is not None:
+            raise _damaged(path, how, error) from None
+        if not isinstance(error, OSError):
+            raise
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def _unpacking(file: IO[bytes], how: str, path: str | Path) -> IO[bytes]:
+    """Return the unpacked content of a file.
+
+    Raises:
+        InputError: it is packed in another format than gzip, xz and zip, or holds several files.
+    """
+    if how == "gzip":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
+    if how == "xz":
+        return lzma.open(file)
+    if how == "zip":
+        return zipfile.ZipFile(file).open(_only_member(file, path))
+    found, remedy = f"compressed by {how}", "unpack the file"
+    expected = "a plain file, or one compressed by gzip, xz or zip"
+    raise InputError(found, path=path, expected=expected, remedy=remedy)
+
+
+def _damaged(path: str | Path, how: str, error: Exception) -> InputError:
+    found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
+    return InputError(found, path=path, remedy="copy the file again, or unpack it")
 
 
 def each_path(sources: Sources) -> list[Path]:
@@ -212,13 +244,13 @@ def _packed_by(content: bytes) -> str | None:
     return next((name for start, name in _PACKED.items() if content.startswith(start)), None)
 
 
-def _only_member(content: bytes, path: str | Path) -> str:
+def _only_member(file: IO[bytes], path: str | Path) -> str:
     """Return the name of the only file in a zip archive.
 
     Raises:
         InputError: the archive is empty or holds several files.
     """
-    with zipfile.ZipFile(BytesIO(content)) as archive:
+    with zipfile.ZipFile(file) as archive:
         names = [
             name
             for name in archive.namelist()
@@ -242,7 +274,8 @@ def plain_name(path: str | Path) -> str:
     if path.suffix.lower() != ".zip":
         return path.name
     try:
-        return Path(_only_member(path.read_bytes(), path)).name
+        with path.open("rb") as file:
+            return Path(_only_member(file, path)).name
     except _DAMAGED:  # reported when the file is read
         return path.stem
 

@@ -1,4 +1,4 @@
-"""Reading word vectors: text files of GloVe, word2vec or counter-fitted vectors, plain or .gz.
+"""Reading word vectors: text files of GloVe, word2vec or counter-fitted vectors, packed or not.
 
 Each line has a word and its values, separated by blanks; an optional first line is `count dim`.
 Empty lines are skipped; a line that begins with a blank has the vector of the empty word. A word
@@ -7,21 +7,19 @@ number comes from the header or, without one, from the first line with only numb
 blank. If only numbers follow the first blank but they are too many, the line is an error.
 """
 
-import gzip
 import logging
 import re
 import warnings
-import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.errors import InputError, check_least
+from robustparse.files import opened
 from robustparse.types import Floats
 
 log = logging.getLogger(__name__)
@@ -35,6 +33,18 @@ _NOT_FINITE = (b"nan", b"inf", b"infinity")
 _BINARY_HEADER = re.compile(rb"\s*\d+[ \t]+(\d{1,9})[ \t\r]*\n")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _START = 1 << 16  # bytes
+_WORD2VEC = (
+    "word vectors in word2vec's binary format",
+    "convert them, with gensim: KeyedVectors.load_word2vec_format(path, "
+    "binary=True).save_word2vec_format(text, binary=False)",
+)
+_UTF_16 = ("text in UTF-16", "convert the file, for example with iconv -f utf-16 -t utf-8")
+# First bytes of other formats, their names and remedies.
+_FORMATS = {
+    b"\xba\x16\x4f\x2f": ("a model in fastText's binary format", "name its .vec file instead"),
+    BOM_UTF16_LE: _UTF_16,
+    BOM_UTF16_BE: _UTF_16,
+}
 
 
 def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArray[np.float32]]:
@@ -44,7 +54,7 @@ def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArr
     the first such word and the number of repeats.
 
     Args:
-        path: the file, UTF-8, optionally compressed by gzip.
+        path: the file, UTF-8; may be packed, see `robustparse.files.opened`.
         limit: read only the first N words; later lines are not checked.
 
     Raises:
@@ -54,15 +64,8 @@ def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArr
     """
     check_least(str(path), limit=limit)
     table = _Table(path)
-    with _opened(path) as file:
-        if _is_binary(file.read(_START)):
-            raise InputError(
-                "word vectors in word2vec's binary format",
-                path=path,
-                expected="text",
-                remedy="convert them, with gensim: KeyedVectors.load_word2vec_format(path, "
-                "binary=True).save_word2vec_format(text, binary=False)",
-            )
+    with opened(path) as file:
+        _check_format(file.read(_START), path)
         file.seek(0)
         lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
         entries = table.beyond_header(lines)
@@ -209,6 +212,19 @@ def _divided(line: bytes) -> tuple[bytes, bytes]:
     return word, rest[0] if rest else b""
 
 
+def _check_format(start: bytes, path: Path) -> None:
+    """Reject files in known formats other than UTF-8 text by their first bytes.
+
+    Raises:
+        InputError: names the format, and a remedy.
+    """
+    found = next((each for mark, each in _FORMATS.items() if start.startswith(mark)), None)
+    if found is None and _is_binary(start):
+        found = _WORD2VEC
+    if found is not None:
+        raise InputError(found[0], path=path, expected="text in UTF-8", remedy=found[1])
+
+
 def _is_binary(start: bytes) -> bool:
     """Tell whether a file begins like word2vec's binary files, with binary numbers after a word."""
     header = _BINARY_HEADER.match(start)
@@ -235,21 +251,3 @@ def _parsed(text: bytes) -> NDArray[np.float32] | None:
 
 def _shown(token: bytes) -> str:
     return repr(token.decode("utf-8", errors="replace"))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, unpacked if it is compressed."""
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            if packed:
-                with gzip.open(file) as unpacked:
-                    yield cast(BinaryIO, unpacked)
-            else:
-                yield file
-    except FileNotFoundError:
-        raise InputError("no such file", path=path) from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"cannot be read: {error}", path=path) from None

@@ -90,7 +90,7 @@ class EmbeddingNeighbours(CandidateGenerator):
             raise InputError(
                 f"cannot be read ({error.strerror})",
                 path=path,
-                expected="a text file of word vectors, plain or .gz",
+                expected="a text file of word vectors",
             ) from None
 
     @cached_property

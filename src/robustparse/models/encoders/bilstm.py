@@ -42,7 +42,7 @@ class LSTMEncoder(WordEncoder):
         dropout: dropout of whole embeddings and, with masks shared over time, between layers and of
             the output (0.33).
         tag_dim: size of the embeddings of part-of-speech tags (0: tags are not read).
-        vectors: a text file of word vectors, plain or .gz. They are divided by their standard
+        vectors: a text file of word vectors, packed or not. They are divided by their standard
             deviation and added to the trained embeddings, which then start at zero (SuPar).
         max_vectors: read only the first N vectors of the file; None reads all.
         tune_vectors: train the vectors, too (SuPar does not).

@@ -39,7 +39,7 @@ class WordEncoder(TableEncoder):
 
     Args:
         word_dim: size of the word embeddings.
-        vectors: a text file of word vectors, plain or .gz.
+        vectors: a text file of word vectors, packed or not.
         max_vectors: read only the first N vectors of the file; None reads all.
         tune_vectors: train the vectors, too.
         vector_words: the words of the vectors, from a checkpoint; the file is then not read again.
@@ -125,7 +125,7 @@ class WordEmbeddings(WordEncoder):
     Args:
         word_dim: size of the embeddings (100); must equal that of the vectors.
         dropout: dropout of single values of the embeddings (0.3, released code of Jin et al. 2020).
-        vectors: a text file of word vectors, plain or .gz.
+        vectors: a text file of word vectors, packed or not.
         max_vectors: read only the first N vectors of the file; None reads all.
         tune_vectors: train the vectors (Yoo et al. 2020) instead of freezing them (Jin et al.
             2020).
