@@ -164,6 +164,7 @@ class Layout:
         header: whether the first line of a TSV or CSV file names the columns.
         raw: for utterances, the columns of the raw text and of the slots, if there are any.
         numbers: whether answers are numbers in JSON and Parquet, as in the model's training data.
+        topic: for tagged sentences, the column of the label of the text.
     """
 
     kind: TableKind
@@ -173,6 +174,7 @@ class Layout:
     header: bool = False
     raw: tuple[ColumnName, ColumnName] | None = None
     numbers: bool = False
+    topic: ColumnName | None = None
 
 
 @dataclass(frozen=True, slots=True)

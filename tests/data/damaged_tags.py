@@ -32,7 +32,8 @@ def _plain_lines(content: bytes) -> Value:
         if not line.strip():
             sentences.append([])
         elif not comment and not line.startswith("-DOCSTART-"):
-            cells = line.split("\t") if "\t" in line else line.split()
+            cells = line.split("\t") if "\t" in line else line.split(" ")
+            cells = [cell.strip(" ") for cell in cells if "\t" in line or cell]
             sentences[-1].append(cells)
     return [
         (tuple(cells[0] for cells in rows), tuple(cells[-1] for cells in rows), "")

@@ -95,6 +95,36 @@ def test_lines_of_columns_are_read_and_written(tmp_path):
     untagged = write(tmp_path, "b.conll", "EU\nrejects\n")
     (example,) = TAGS.files.read(untagged, gold=False)
     assert example.sentence.words == ("EU", "rejects")
+    predicted = TAGS.files.write(example, None, TagSequence(("B-x", "O"), "go"))
+    assert predicted.startswith("# label = go\n")
+
+
+def test_only_tabs_and_spaces_divide_columns(tmp_path):
+    path = write(tmp_path, "a.conll", "10\u00a0000 X\na\u3000b  Y \n\nc\tX \n")
+    first, second = TAGS.files.read(path)
+    assert first.sentence == Sentence(("10\u00a0000", "a\u3000b"))
+    assert (first.gold.tags, second.gold.tags) == (("X", "Y"), ("X",))
+
+
+@pytest.mark.parametrize("label", ["topic", "label"])
+@pytest.mark.parametrize(("old", "new"), [(0, 1), ("a", "b"), (None, "b")])
+def test_labels_keep_their_column_and_their_type(tmp_path, label, old, new):
+    row = {"tokens": ["a"], "tags": ["O"]} | ({} if old is None else {label: old})
+    path = write(tmp_path, "a.jsonl", f"{json.dumps(row)}\n")
+    columns = ["tokens", "tags", label]
+    (example,) = TAGS.files.read(path, columns=columns, gold=old is not None)
+    assert example.gold.label == ("" if old is None else str(old))
+    assert json.loads(rewritten(TAGS.files, [example])) == row
+    written = TAGS.files.write(example, None, TagSequence(("O",), str(new)))
+    assert json.loads(written) == {**row, label: new}
+
+
+def test_a_misspelt_key_of_a_treebank_is_named(tmp_path):
+    path = write(tmp_path, "a.conllu", CONLLU)
+    with pytest.raises(InputError, match="misc:Entity"):
+        TAGS.files.read(path, columns=["misc:entity"])
+    (example,) = TAGS.files.read(path, columns=["misc:Chunk"])  # no word of the file has one
+    assert example.gold.tags == ("_",) * 4
 
 
 def test_rows_keep_their_other_columns(tmp_path):
@@ -129,11 +159,18 @@ def test_numbers_of_a_dataset_become_its_names(tmp_path):
         ("a.conll", "a O\nb B-x\nc I-y\n", 3),
         ("a.conll", "a O\n\nb\n", 3),
         ("a.conll", "a\n", 1),
+        ("a.conll", "a X O\n\nb O\n", 3),
+        ("a.tsv", "word\ttag\na\tX\n", 1),
+        ("a.conll", "1 a X\n2 b X\n\n1 c Y\n", 1),
+        ("a.conll", "B-x a\nO b\n", 1),
         ("a.conllu", CONLLU.replace("VERB", "_"), 7),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"]}\n{"tokens": ["a"], "tags": []}\n', 2),
         ("a.jsonl", '{"tokens": ["a"], "tags": [1]}\n', 1),
         ("a.jsonl", '{"tokens": ["a", "b"], "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": "a b", "tags": ["O"]}\n', 1),
+        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": null}\n', 1),
+        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": 1.0}\n', 1),
+        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": ["x"]}\n', 1),
     ],
 )
 def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, line):

@@ -276,13 +276,13 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
         changes[text] = " ".join(new)
     if answer is not None or (label and label_text(row.values.get(column)) != label):
         number = row.layout.numbers or type(row.values.get(column)) is int
-        changes[column] = int(label) if number and _is_whole_number(label) else label
+        changes[column] = label_value(label, number)
     return Row(row.line, {**row.values, **changes}, row.layout)
 
 
-def _is_whole_number(label: str) -> bool:
-    """Tell whether a label is written as JSON writes a whole number."""
-    return re.fullmatch("-?[1-9][0-9]*|0", label) is not None
+def label_value(label: str, number: bool) -> str | int:
+    """Return what a cell holds for a label: a number if labels are, and JSON writes it so."""
+    return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label
 
 
 def find_split(folder: str | Path, split: str) -> Path:

@@ -12,15 +12,17 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robustparse.data.columns import check_alike
+from robustparse.data.columns import check_alike, label_text
 from robustparse.data.conllu import COLUMNS, blocks, file_ending, is_word, read_treebank
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import HUB, ending_of, is_dataset, is_parquet, read_table
 from robustparse.data.tags.schemes import OUTSIDE, scheme_of, to_bio
 from robustparse.data.text_files import find_split as find_table
+from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
 from robustparse.files import Sources, each_path, in_short, plain_name, read_text
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
@@ -34,6 +36,9 @@ UNTAGGED = "_"
 _COLUMN = {"upos": 3, "xpos": 4, "feats": 5, "misc": 9}
 _USUAL = (("tokens", "words"), ("tags", "ner_tags", "slots", "pos_tags"), ("label", "intent"))
 _COMMENT = re.compile(r"# +(?:newdoc|newpar|[\w:.-]+ *=)")
+# A first line of these names is a header.
+_WORD_NAMES = ("word", "words", "token", "tokens", "form")
+_TAG_NAMES = ("tag", "tags", "label", "labels", "pos", "upos", "ner", "ner_tag", "ner_tags", "slot")
 _LABEL = re.compile(r"# label = (.*\S)\s*")
 _DOCUMENT = "-DOCSTART-"
 _NAMED = "the columns of words and tags, and of the label if there is one"
@@ -142,6 +147,8 @@ def tag_column(columns: Sequence[str] | None) -> tuple[int, str]:
 def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
     column, key = tag_column(columns)
     examples = read_treebank(path, parsed=False)
+    if gold and key:
+        _check_key(path, column, key, examples)
     starts = blocks(read_text(path))
     for example, (start, block) in zip(examples, starts, strict=True):
         rows = [line.split("\t") for line in block if is_word(line)]
@@ -152,6 +159,23 @@ def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator
             raise InputError("the word has no tag", path=path, line=line)
         row = Row(start, {}, Layout("tsv", ("form",), columns[-1] if columns else "upos"))
         yield _Read(replace(example, gold=TagSequence(tuple(tags)), row=row), lines)
+
+
+def _check_key(path: Path, column: int, key: str, examples: Sequence[Example]) -> None:
+    """Check that a key is not a misspelt one: no word has it, and some have one that is similar.
+
+    Raises:
+        InputError: names the similar key.
+    """
+    lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
+    cells = {line.split("\t")[column] for line in lines}
+    present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
+    folded = {each.casefold(): each for each in sorted(present)}
+    near = [] if key in present else get_close_matches(key.casefold(), folded, n=1)
+    if near:
+        name = "feats" if column == _COLUMN["feats"] else "misc"
+        found, remedy = f"no word has {key!r} in column {column + 1}", f"did you mean {name}:"
+        raise InputError(found, path=path, key="columns", remedy=f"{remedy}{folded[near[0]]}?")
 
 
 def _value(cell: str, key: str) -> str:
@@ -165,6 +189,8 @@ def _value(cell: str, key: str) -> str:
 
 
 def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+    width = 0
+    found: list[_Read] = []
     for start, block in blocks(read_text(path)):
         rows = {
             number: _cells(line)
@@ -173,7 +199,7 @@ def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_
         }
         if not rows:
             continue
-        width = len(next(iter(rows.values())))
+        width = width or len(next(iter(rows.values())))
         for number, cells in rows.items():
             if len(cells) != width or width < 1 + gold or not all(map(str.strip, cells)):
                 raise InputError(
@@ -182,21 +208,51 @@ def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_
                     line=number,
                     expected=f"{max(2, width)}, separated by tabs or blanks: the word first, its "
                     "tag last",
+                    remedy="write comments as `# name = value`" if block[0][:1] == "#" else None,
                 )
         words = tuple(cells[0] for cells in rows.values())
         parts = tuple(cells[1] for cells in rows.values()) if width > 2 else ()
         tags = tuple(cells[-1] if width > 1 else UNTAGGED for cells in rows.values())
         ending = Path(plain_name(path)).suffix.lower()
         sentence, text = Sentence(words, xpos=parts), "\n".join(block)
-        row = Row(start, {}, Layout("tsv", (0,), len(cells) - 1))
+        row = Row(start, {}, Layout("tsv", (0,), width - 1))
         labels = [match[1] for line in block if (match := _LABEL.fullmatch(line))]
         answer = TagSequence(tags, labels[0] if labels else "")
         example = Example(0, sentence, answer, text, row, ending, str(path))
-        yield _Read(example, [*rows])
+        found.append(_Read(example, [*rows]))
+    _check_words(path, found)
+    yield from found
+
+
+def _check_words(path: Path, found: Sequence[_Read]) -> None:
+    """Check that the first column holds words.
+
+    Raises:
+        InputError: the first line is a header, all words are tags of spans, or the words of all
+            sentences are 1, 2, and so on.
+    """
+    if not found:
+        return
+    (example, lines), *_ = found
+    first, last = example.sentence.words[0], example.gold.tags[0]
+    if first.lower() in _WORD_NAMES and last.lower() in _TAG_NAMES:
+        message, remedy = f"a header ({first}, {last})", "remove the line"
+        raise InputError(message, path=path, line=lines[0], expected="a word", remedy=remedy)
+    sentences = [read.example.sentence.words for read in found]
+    if max(map(len, sentences)) < 2:
+        return
+    numbered = all(words == tuple(map(str, range(1, len(words) + 1))) for words in sentences)
+    if numbered or scheme_of(sentences) != "words":
+        message = f"{'numbers' if numbered else 'tags'} instead of words in the first column"
+        expected, remedy = "the word first, its tag last", "remove or move the column"
+        raise InputError(message, path=path, line=lines[0], expected=expected, remedy=remedy)
 
 
 def _cells(line: str) -> list[str]:
-    return line.split("\t") if "\t" in line else line.split()
+    """Split a line at tabs, or else at spaces; words may hold other blanks, such as U+00A0."""
+    if "\t" in line:
+        return [cell.strip(" ") for cell in line.split("\t")]
+    return [cell for cell in line.split(" ") if cell]
 
 
 # Rows
@@ -210,22 +266,36 @@ def _rows(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Re
             words = _texts(values.get(names[0]), names[0], "words")
             tags = (UNTAGGED,) * len(words)
             if gold or values.get(names[1]) is not None:
-                tags = _texts(values.get(names[1]), names[1], "tags")
+                cells = _texts(values.get(names[1]), names[1], "tags")
+                tags = tuple(map(str.strip, cells))
             if len(tags) != len(words):
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
-            label = values.get(names[2]) if len(names) > 2 else None
-            if len(names) > 2 and gold and not label:
-                raise InputError("no label", key=names[2])
-        layout = Layout(table.kind, names[:1], names[1])
+            label = _label(values.get(names[2]), names[2], gold) if len(names) > 2 else ""
+        topic = names[2] if len(names) > 2 else None
+        layout = Layout(table.kind, names[:1], names[1], topic=topic)
         example = Example(
             0,
             Sentence(words),
-            TagSequence(tags, "" if label is None else str(label).strip()),
+            TagSequence(tags, label),
             row=Row(line, values, layout),
             ending=ending_of(path),
             path=str(path),
         )
         yield _Read(example, [line] * len(words))
+
+
+def _label(cell: object, name: str, gold: bool) -> str:
+    """Return the label of a text.
+
+    Raises:
+        InputError: it is missing although every text must have one, or is no label.
+    """
+    label = label_text(cell)
+    if label and not isinstance(cell, str | int):
+        raise InputError(f"got {cell!r:.60}", key=name, expected="a text or a whole number")
+    if gold and not label:
+        raise InputError("no label", key=name)
+    return label
 
 
 def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any]) -> tuple[str, ...]:
@@ -276,7 +346,8 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
     Args:
         example: the sentence; one made in memory gets lines of two columns, or of three with its
             parts of speech.
-        answer: the tags, and the label, which replaces that of an existing comment ``# label``.
+        answer: the tags, and the label, which replaces that of a comment ``# label``, if there is
+            one.
         words: the new words; None keeps those of the example.
     """
     tags = answer.tags
@@ -289,11 +360,13 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
         column, key = tag_column([str(example.row.layout.label)])
         values = [UNTAGGED if key and tag == OUTSIDE else tag for tag in tags]
         return with_column(example.block, column, values, words, key)
-    lines, pairs = [], zip(new, tags, strict=True)
+    labelled = any(map(_LABEL.fullmatch, example.block.split("\n")))
+    lines = [f"# label = {answer.label}"] if answer.label and not labelled else []
+    pairs = zip(new, tags, strict=True)
     for line in example.block.split("\n"):
         if _COMMENT.match(line) or line.startswith(_DOCUMENT):
-            labelled = answer.label and _LABEL.fullmatch(line)
-            lines.append(f"# label = {answer.label}" if labelled else line)
+            changed = answer.label and _LABEL.fullmatch(line)
+            lines.append(f"# label = {answer.label}" if changed else line)
             continue
         word, tag = next(pairs)
         _, *between = _cells(line)
@@ -308,10 +381,11 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
     if row is None:
         raise ValueError("the example was not read from a row")
     new = example.sentence.words if words is None else words
-    values = {**row.values, row.layout.texts[0]: list(new), row.layout.label: list(answer.tags)}
-    label = next((name for name in _USUAL[2] if name in row.values), None)
-    if answer.label and label:
-        values[label] = answer.label
+    layout = row.layout
+    values = {**row.values, layout.texts[0]: list(new), layout.label: list(answer.tags)}
+    topic = layout.topic or _USUAL[2][0]
+    if answer.label and label_text(old := row.values.get(topic)) != answer.label:
+        values[topic] = label_value(answer.label, type(old) is int)
     return replace(row, values=values)
 
 
