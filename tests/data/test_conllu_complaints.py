@@ -74,6 +74,18 @@ BAD = {
             ("\u3000 \u3000", "U+0020, U+3000"),
         )
     },
+    "form that begins with a blank": (
+        row(1, "\u00a0a b") + "\n",
+        4,
+        r"the form \(column 2\) '.*' begins or ends with a blank \(U\+0020, U\+00A0\)",
+        "text",
+    ),
+    "label that ends with a blank": (
+        row(1, "a", 0, "root ") + "\n",
+        4,
+        r"the label \(column 8\) 'root ' begins or ends with a blank \(U\+0020\)",
+        "text",
+    ),
     "empty label": (row(1, "a", 0, "") + "\n", 4, r"the label \(column 8\) is empty", "text"),
     "comment after a word": (
         row(1) + "#\tb\t_\tX\tX\t_\t1\tdep\t_\t_\n\n",

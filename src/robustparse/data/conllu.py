@@ -174,8 +174,8 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             found = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
-        elif blank := [at for at in _TEXTS if not columns[at].strip()]:
-            found = f"the {_TEXTS[blank[0]]} (column {blank[0] + 1}) {_blanks(columns[blank[0]])}"
+        elif odd := [at for at in _TEXTS if not columns[at] or columns[at] != columns[at].strip()]:
+            found = f"the {_TEXTS[odd[0]]} (column {odd[0] + 1}) {_blanks(columns[odd[0]])}"
             expected = "text"
         if found:
             raise InputError(found, path=path, line=number, expected=expected)
@@ -192,9 +192,12 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
 
 
 def _blanks(text: str) -> str:
-    """Say what a column without text holds."""
-    names = ", ".join(sorted({f"U+{ord(blank):04X}" for blank in text}))
-    return f"holds only blanks ({names})" if names else "is empty"
+    """Say where a column has blanks: UD's validator rejects them at both ends."""
+    if not text:
+        return "is empty"
+    names = ", ".join(sorted({f"U+{ord(each):04X}" for each in text if each.isspace()}))
+    where = f"{text[:20]!r} begins or ends with a blank" if text.strip() else "holds only blanks"
+    return f"{where} ({names})"
 
 
 def _mistake(
