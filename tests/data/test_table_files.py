@@ -45,6 +45,7 @@ CSV = {
     "line break in a cell": 'text,label\n"a ""fine""\nfilm , really",pos\ndull,neg\n',
     "no header": '"a ""fine"" film , really",pos\ndull,neg\n',
     "byte order mark": '\ufefftext,label\n"a ""fine"" film , really",pos\ndull,neg\n',
+    "spaces after commas": 'label, text\npos, "a ""fine"" film , really"\nneg, dull\n',
     "index of pandas": ',text,label\n0,"a ""fine"" film , really",pos\n1,dull,neg\n',
 }
 
@@ -67,6 +68,7 @@ def test_csv_is_read_as_csv(name: str, tmp_path: Path):
 LINES = {
     "after a cell of three lines": ('text,label\n"a\nb\nc",pos\nd,e,f\n', 5, "3 columns"),
     "a quotation mark out of place": ('text,label\na,pos\n"b" c,neg\n', 3, "not CSV"),
+    "a quoted word after a space": ('text,label\na,pos\n "b" c,neg\n', 3, "not CSV"),
     "an open quotation mark": ('text,label\na,pos\n"b c,neg\nd,pos\n', 3, "not CSV"),
     "an empty text": ('text,label\n"a\nb",pos\n"",neg\n', 4, "an empty text"),
     "a name twice": ("text,text,label\na,b,pos\n", 1, "the column 'text' twice"),

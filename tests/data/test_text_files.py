@@ -193,7 +193,7 @@ MISTAKES = {
     "a label that is a list": (
         "x.jsonl",
         '{"text": "a", "label": ["b"]}',
-        *(None, 1, "the label is ['b']", "a text and its"),
+        *(None, 1, "the label is ['b']", "a text or a whole"),
     ),
     "a fraction": ("x.jsonl", '{"text": "a", "label": 0.5}', None, 1, "the label is 0.5", None),
     "a list": ("x.jsonl", '{"text": "a", "label": 1}\n[1]', None, 2, "found list", "a JSON object"),

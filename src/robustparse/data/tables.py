@@ -159,7 +159,8 @@ def _records(
     """
     # The csv module counts lines. Its limit on the size of fields is global.
     lines = (f"{line}\n" for _, line in _lines(text))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    # A quotation mark after a space, as in `pos, "a, b"`, also begins a quoted cell.
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
     while True:
         line = first + reader.line_num
         try:

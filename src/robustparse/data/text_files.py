@@ -148,7 +148,11 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
     if layout.label not in values:
         raise InputError("no label", expected="a text and its label")
     if label_text(value) and not isinstance(value, str | int):
-        raise InputError(f"the label is {value!r:.40}", expected="a text and its label")
+        raise InputError(
+            f"the label is {value!r:.40}",
+            expected="a text or a whole number",
+            remedy="write all labels so; in pandas, .astype('Int64') does for numbers with gaps",
+        )
     if re.fullmatch(r"""(["']).*\1""", label := label_text(value)) and len(label) > 1:
         found = f"the label {label:.40} is in quotation marks"
         remedy = "put all cells of the file in double quotation marks, or none"
