@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from robustparse.data import conllu
 from robustparse.data.datamodule import Augmentation
+from robustparse.data.tags import tagged_sentences
 from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.text_files import find_split, read_texts
 from robustparse.errors import InputError
@@ -276,6 +278,34 @@ def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
             find_split(tmp_path, split)
         assert error.value.found.startswith(f"{count} files end in {split}.tsv")
         assert error.value.remedy == f"name it with {split}_file"
+
+
+NAMES = {
+    "hidden files": (("._x-test.{}", ".test.{}", "x-test.{}"), "test", "x-test.{}"),
+    "longer words": (("latest.{}", "contest.{}", "test.{}"), "test", "test.{}"),
+    "a longer word": (("contest.{}", "x.{}"), "test", "contest.{}"),
+    "digits": (("mr2test.{}",), "test", "mr2test.{}"),
+    "capitals": (("X-Test.{}",), "test", "X-Test.{}"),
+    "other names of dev": (("valid.{}", "invalid.{}"), "dev", "valid.{}"),
+    "one shard": (("validation-00000-of-00001.{}",), "dev", "validation-00000-of-00001.{}"),
+    "two files": (("dev.{}", "validation.{}"), "dev", None),
+    "none": (("eval.{}", "dev.txt", "dev"), "dev", None),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind_of_corpus_finds_its_splits_alike(tmp_path: Path, name: str):
+    names, split, expected = NAMES[name]
+    finders = {"tsv": find_split, "conllu": conllu.find_split, "conll": tagged_sentences.find_split}
+    for ending, find in finders.items():
+        (tmp_path / ending).mkdir()
+        for each in names:
+            (tmp_path / ending / each.format(ending)).touch()
+        if expected is None:
+            with pytest.raises(InputError):
+                find(tmp_path / ending, split)
+        else:
+            assert find(tmp_path / ending, split).name == expected.format(ending)
 
 
 def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from robustparse.data.splits import split_file
 from robustparse.errors import InputError
 from robustparse.files import Sources, each_path, plain_name, read_text, written
 from robustparse.metrics import PunctuationPolicy, counted_words
@@ -358,24 +359,5 @@ def file_ending(path: str | Path) -> str:
 
 
 def find_split(folder: str | Path, split: str) -> Path:
-    """Find the one ``*{split}.conllu``, ``.conllx`` or ``.conll`` file of a folder.
-
-    Raises:
-        InputError: there is none, or several.
-    """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError("no such folder", path=folder, expected=f"one with *-{split}.conllu in it")
-    found = sorted(
-        path.name
-        for path in folder.iterdir()
-        if re.search(rf"{split}\.conll[ux]?$", plain_name(path))
-    )
-    if len(found) != 1:
-        raise InputError(
-            f"{len(found)} files end in {split}.conllu ({', '.join(found) or 'none'})",
-            path=folder,
-            expected="one",
-            remedy=f"name it with {split}_file",
-        )
-    return folder / found[0]
+    """Find the ``.conllu``, ``.conllx`` or ``.conll`` file of a split; see `split_file`."""
+    return split_file(Path(folder), split, (".conllu", ".conllx", ".conll"))

@@ -24,9 +24,10 @@ from robustparse.data.columns import (
     label_text,
     tell,
 )
+from robustparse.data.splits import split_file
 from robustparse.data.tables import ENDINGS, HUB, ending_of, is_dataset, read_table, without_raw
 from robustparse.errors import InputError, located
-from robustparse.files import Sources, each_path, in_short, plain_name
+from robustparse.files import Sources, each_path, in_short
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence
 
 TEXTS = Format(
@@ -289,40 +290,21 @@ def label_value(label: str, number: bool) -> str | int:
     return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label
 
 
-def find_split(folder: str | Path, split: str) -> Path:
-    """Find the file of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
-
-    The name of a file ends in the split, as in ``mr-train.tsv``. ``validation`` serves as ``dev``.
+def find_split(folder: str | Path, split: str, endings: Sequence[str] = ENDINGS) -> Path:
+    """Find the table of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
 
     Raises:
-        InputError: no file or several files match, or the folder is a dataset without splits.
+        InputError: see `split_file`; or the folder is a dataset without splits.
     """
     of_dataset = "validation" if split == "dev" else split
     if str(folder).startswith(HUB):
         return Path(f"{folder}:{of_dataset}")
     folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError("no such folder", path=folder, expected=f"a folder with {split}.tsv in it")
     if (folder / "state.json").exists():
         remedy = f"name it with {split}_file"
         if split != "dev":
             remedy += ", and the development data with dev_file"
         found = "a dataset without splits"
         raise InputError(found, path=folder, expected="a folder of splits", remedy=remedy)
-    endings = "|".join(map(re.escape, ENDINGS))
-    name = re.compile(rf".*({split}|{of_dataset})(-00000-of-00001)?({endings})")
-    paths = [
-        path
-        for path in sorted(folder.iterdir())
-        if name.fullmatch(plain_name(path))
-        or (path.name in (split, of_dataset) and is_dataset(path))
-    ]
-    if len(paths) != 1:
-        names = ", ".join(path.name for path in paths) or "none"
-        raise InputError(
-            f"{len(paths)} files end in {split}{f', {split}'.join(ENDINGS)} ({names})",
-            path=folder,
-            expected="one",
-            remedy=f"name it with {split}_file",
-        )
-    return paths[0]
+    names = (split, of_dataset)
+    return split_file(folder, split, endings, lambda path: path.name in names and is_dataset(path))

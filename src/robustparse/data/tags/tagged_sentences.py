@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from robustparse.data.columns import check_alike, label_text
 from robustparse.data.conllu import COLUMNS, blocks, file_ending, is_word, read_treebank
 from robustparse.data.sentence_lines import with_column
-from robustparse.data.tables import HUB, ending_of, is_dataset, is_parquet, read_table
+from robustparse.data.tables import ending_of, is_dataset, is_parquet, read_table
 from robustparse.data.tags.schemes import OUTSIDE, scheme_of, to_bio
 from robustparse.data.text_files import find_split as find_table
 from robustparse.data.text_files import label_value
@@ -393,29 +393,12 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
 
 
 def find_split(folder: str | Path, split: str) -> Path:
-    """Find the one file of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
+    """Find the file of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
 
     Raises:
-        InputError: no file or several files match.
+        InputError: see `text_files.find_split`.
     """
-    folder = Path(folder) if not str(folder).startswith(HUB) else folder
-    if isinstance(folder, str) or not folder.is_dir() or is_dataset(folder):
-        return find_table(folder, split)
-    names = f"{split}|valid|validation" if split == "dev" else split
-    endings = "|".join(map(re.escape, ENDINGS))
-    name = re.compile(rf"(.*[^a-z])?({names})({endings})", re.IGNORECASE)
-    found = [path for path in sorted(folder.iterdir()) if name.fullmatch(plain_name(path))]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        return find_table(folder, split)
-    listed = ", ".join(path.name for path in found)
-    raise InputError(
-        f"{len(found)} files end in {split} ({listed})",
-        path=folder,
-        expected="one",
-        remedy=f"name it with {split}_file",
-    )
+    return find_table(folder, split, ENDINGS)
 
 
 def file_kind(path: str | Path) -> str:
