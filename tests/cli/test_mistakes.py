@@ -72,6 +72,7 @@ OPTIONS = [
     ("augment", "--operations typos", "--attack", "--operations"),
     ("evaluate", "--seed -1", "--seed", "-1"),
     ("evaluate", "--limit some", "limit: ", "int", "some"),
+    ("evaluate", "--device CPU", "--device CPU: not the name of a device"),
     ("evaluate", "--punctuation some", "punctuation: ", "penn", "some"),
     ("evaluate", "--max-length 9", "--max-length", "did you mean --max_length?"),
     ("evaluate", "--checkpoints a", "--checkpoints", "did you mean --checkpoint?"),
@@ -223,6 +224,14 @@ def test_a_wrong_recipe(recipe, shown, made, tmp_path, capsys):
     assert list(read_records(tmp_path / "out" / "examples.jsonl")) == []
 
 
+def test_a_configuration_cannot_name_an_installed_recipe(made, capsys):
+    Path("attack.yaml").write_text("attack: pwws\n")
+    given = ["--checkpoint", f"{made}/tiny.ckpt", "--data", f"{made}/test.conllu", "--out", "out"]
+    error = mistake(capsys, "attack", "--config", "attack.yaml", *given)
+    assert "attack.yaml:1: attack: " in error
+    assert "--attack pwws on the command line" in error
+
+
 def test_a_table_of_synonyms_that_is_none(made, tmp_path, capsys):
     Path("table.json").write_text('{"big": ["large",\n')
     error = mistake(capsys, *attack_by(made, tmp_path, LEXICON))
@@ -351,6 +360,8 @@ CONFIGURATIONS = [
         "data:\n  init_args:\n    batches:\n      word: 9",
         *("bad.yaml:4: data.batches.word: ", "mean words?"),
     ),
+    ("model:\n  init_args:\n    arc_dim: 010", "bad.yaml:3: YAML reads 010 as 8"),
+    ("trainer:\n  max_time: 12:00:00:00", "bad.yaml:2: YAML reads 12:00:00:00 as 2592000"),
     ("data: {init_args: {batches: good.yaml}}", "data.batches: the name of a file, good.yaml"),
     ("data: {init_args: {batches: gone.yaml}}", "data.batches: gone.yaml: no such file"),
     ("no_such_key: 1", "bad.yaml", "no_such_key"),

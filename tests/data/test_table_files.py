@@ -153,6 +153,7 @@ HEADERS = {
     "another script": (("отзыв", "тональность"), Known(), 12),
     "a label of a classifier": (("so so", "mixed"), Known(labels=["pos", "neg", "mixed"]), 13),
     "no label of a classifier": (("so so", "mixed"), Known(labels=["pos", "neg"]), 12),
+    "a label in other casing": (("so so", "Pos"), Known(labels=["pos", "neg"]), 13),
     "a label of another split": (("so so", "mixed"), Known(elsewhere=lambda: {"mixed": 1}), 13),
     "a label of this file": (("so so", "pos"), Known(), 13),
     "a text called text": (("text", "pos"), Known(), 13),

@@ -39,6 +39,17 @@ def test_an_attack_has_every_setting_of_its_file(file: Path) -> None:
         assert part == value, path
 
 
+def test_a_part_may_be_in_a_file_of_its_own(tmp_path: Path) -> None:
+    """Its path is relative to the recipe's folder."""
+    search = {"class_path": "robustparse.attacks.Beam", "init_args": {"width": 3}}
+    settings = {"candidates": {"class_path": "robustparse.attacks.TrainingWords"}, "search": search}
+    (tmp_path / "whole.yaml").write_text(yaml.safe_dump(settings))
+    (tmp_path / "part.yaml").write_text(yaml.safe_dump(search))
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**settings, "search": "part.yaml"}))
+    read = [Recipe.read(tmp_path / name).settings for name in ("recipe.yaml", "whole.yaml")]
+    assert read[0] == read[1]
+
+
 def test_a_null_in_place_of_another_default_is_kept() -> None:
     settings = Recipe.read("zheng2020_blackbox").settings
     generator = settings["init_args"]["candidates"]["init_args"]["generator"]

@@ -247,11 +247,11 @@ def _described(rows: Rows) -> str:
 def is_label_header(table: Table, known: Known) -> bool:
     """Tell from the labels whether the first row of a table is a header.
 
-    It is not if the classifier knows its label, or if its label occurs elsewhere in the corpus.
-    Otherwise it is if its cells are single words and every other row holds a longer text. With a
-    classifier, it also is if the classifier knows the labels of at least half of the other rows;
-    without one, if another file of the corpus begins with the same row, or if there are enough
-    rows and few other labels occur only once.
+    It is not if the classifier knows its label, in any casing, or if its label occurs elsewhere in
+    the corpus. Otherwise it is if its cells are single words and every other row holds a longer
+    text. With a classifier, it also is if the classifier knows the labels of at least half of the
+    other rows; without one, if another file of the corpus begins with the same row, or if there are
+    enough rows and few other labels occur only once.
     """
     first, *others = _last_cells(table)
     if not first or first in others or first in NO_LABEL:
@@ -259,7 +259,8 @@ def is_label_header(table: Table, known: Known) -> bool:
     if known.labels is not None:
         answered = sum(label in known.labels for label in others)
         enough = 2 * answered >= max(1, len(others))
-        return first not in known.labels and (enough or _is_row_of_words(table))
+        is_label = first.casefold() in map(str.casefold, known.labels)  # perhaps in other casing
+        return not is_label and (enough or _is_row_of_words(table))
     counts = Counter(known.elsewhere())
     if first in counts:
         return False

@@ -34,7 +34,7 @@ _CHECKPOINTS = ("checkpoint", "hypothesis_only", "ckpt_path", "model.init_from")
 _DATA_FILES = ("data", "data.train_file", "data.dev_file", "data.test_file")
 _NO_FILES = ("sample", "-", "best", "last", "null")  # other values of options that name files
 _HUGGING_FACE = "hf:"  # before the folder or name of a model that is a victim
-_YAML = (".yaml", ".yml")
+YAML = (".yaml", ".yml")
 # jsonargparse passes its content on unchecked: it could replace a program's `command`.
 _UNTYPED = "dict_kwargs"
 _OBJECT = ("class_path", "init_args", _UNTYPED)  # the keys of an object
@@ -341,7 +341,7 @@ class _Reader:
             self._class(text, position, key)
         elif dotted and trust.full_path(text):
             self.named.add(text)
-        elif text.endswith(_YAML):
+        elif text.endswith(YAML):
             folders = [Path()] if position is None else [Path(), position[0].parent]
             for file in (folder / text for folder in folders):
                 if os.path.isfile(file):  # noqa: PTH113 - of any length
@@ -464,7 +464,7 @@ def _path(option: str, value: str) -> str:
     if wanted in installed:
         return str(installed[wanted])
     dotted = "." in value and all(map(str.isidentifier, value.split(".")))
-    if option == "--attack" and (value[:1] in "{" or (dotted and not value.endswith(_YAML))):
+    if option == "--attack" and (value[:1] in "{" or (dotted and not value.endswith(YAML))):
         return value
     near = [name for name in installed if name.startswith(wanted)]
     near = near or get_close_matches(wanted, installed, n=1)

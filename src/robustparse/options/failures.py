@@ -15,7 +15,8 @@ from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-define
 
 from robustparse import trust
 from robustparse.errors import InputError, reason
-from robustparse.options.arguments import Arguments
+from robustparse.options.arguments import YAML, Arguments
+from robustparse.options.installed import CONFIGS, names_in
 
 _KEY = re.compile(r'Parser key "([^"]+)":')
 _CLASS = re.compile(r"class_path '([^']+)'")
@@ -57,7 +58,7 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     if classes and file is not None and line is None:
         file, line = arguments.classes.get(classes[-1].rpartition(".")[2], (file, None))
     if denied := _DENIED.search(message):
-        if denied[1].endswith((".yaml", ".yml")):
+        if denied[1].endswith(YAML):
             return _misplaced_file(denied[1], key, file, line)
         try:
             trust.check_class(denied[1], path=file, line=line, key=key)
@@ -73,6 +74,8 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
         known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
     near = get_close_matches(name, known, n=1) if unknown else []
     remedy = f"did you mean {'--' * ('arguments:' in message)}{near[0]}?" if near else None
+    if key == "attack" and name in names_in(CONFIGS / "attack"):
+        remedy = f"a file names a recipe by its path; write --attack {name} on the command line"
     if abstract := _ABSTRACT.search(message):
         remedy = _remedy_of_abstract(next(filter(None, abstract.groups()), ""), key)
     return InputError(
@@ -80,7 +83,7 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
         path=file,
         line=line,
         key=key if outer or group else None,
-        expected=f"one of {', '.join(known)}" if named and not near else None,
+        expected=f"one of {', '.join(known)}" if named and known and not near else None,
         remedy=remedy,
     )
 

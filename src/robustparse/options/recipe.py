@@ -14,7 +14,13 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 from robustparse import trust
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
-from robustparse.options.arguments import Arguments, check_objects, checked, each_option
+from robustparse.options.arguments import (
+    YAML,
+    Arguments,
+    check_objects,
+    checked,
+    each_option,
+)
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.yaml_files import read_yaml
 
@@ -103,7 +109,7 @@ def check_recipe(arguments: Arguments) -> None:
 
 
 def _parsed(arguments: Arguments, file: str) -> Namespace:
-    settings = read_yaml(Path(file))
+    settings = _with_inner_files(read_yaml(Path(file)), Path(file).parent)
     if not isinstance(settings, dict):
         raise InputError(
             "holds no settings of an attack" if settings is None else "not a recipe",
@@ -117,6 +123,19 @@ def _parsed(arguments: Arguments, file: str) -> Namespace:
         raise parsing_error(str(error), arguments) from None
     check_objects(options, arguments, Path(file))
     return options
+
+
+def _with_inner_files(value: Any, folder: Path) -> Any:
+    """Put the content of YAML files in the place of their names, as jsonargparse does."""
+    if isinstance(value, dict):
+        return {key: _with_inner_files(item, folder) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_inner_files(item, folder) for item in value]
+    if isinstance(value, str) and value.endswith(YAML):
+        for path in (folder / value, Path(value)):
+            if os.path.isfile(path):  # noqa: PTH113 - of any length
+                return _with_inner_files(read_yaml(path), path.parent)
+    return value
 
 
 def _parser(kind: type) -> ArgumentParser:

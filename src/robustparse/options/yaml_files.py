@@ -1,5 +1,6 @@
 """Read YAML that may be broken or hostile; every mistake is one error with its line."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from robustparse.files import read_text
 DEEPEST = 50
 LARGEST = 100_000  # values, each as often as aliases repeat it; a long text counts for several
 _UNUSED = tuple(f"tag:yaml.org,2002:{name}" for name in ("set", "omap", "pairs"))
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_NOT_DECIMAL = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+(\.[0-9_]*)?)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class NotYAMLError(InputError):
-    """A text that is not YAML, for example a file name with unusual characters."""
+    """A text that is not meant as YAML, such as a file name with unusual characters, or 1:30."""
 
 
 def read_yaml(path: Path) -> Any:
@@ -36,7 +39,8 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
 
     Raises:
         InputError: it is not YAML, refers to itself, is nested too deep or too large, gives a key
-            twice, or holds a collection other than a list or a mapping.
+            twice, or holds a collection other than a list or a mapping, or a number that is not
+            decimal.
     """
     try:
         _check_size(text, path, key)
@@ -63,7 +67,9 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
 def _check_collections(
     node: yaml.Node, path: Path | None, key: str | None, seen: set[yaml.Node]
 ) -> None:
-    """Reject duplicate keys of a mapping, and collections such as ``!!set``."""
+    """Reject duplicate keys, collections such as ``!!set``, and numbers that are not decimal."""
+    if isinstance(node, yaml.ScalarNode):
+        _check_number(node, path, key)
     if node in seen or not isinstance(node, yaml.CollectionNode):
         return
     seen.add(node)
@@ -85,6 +91,15 @@ def _check_collections(
                 raise InputError(found, path=path, line=where, key=key, remedy="remove one of them")
             lines[name.tag, name.value] = line
         _check_collections(value, path, key, seen)
+
+
+def _check_number(node: yaml.ScalarNode, path: Path | None, key: str | None) -> None:
+    """Reject numbers that YAML reads as others: octal ones, and those in base 60 such as 1:30."""
+    if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
+        found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
+        line = node.start_mark.line + 1 if path is not None else None
+        remedy = "write a decimal number, or put a text in quotation marks"
+        raise NotYAMLError(found, path=path, line=line, key=key, remedy=remedy)
 
 
 def _check_size(text: str, path: Path | None, key: str | None) -> None:
