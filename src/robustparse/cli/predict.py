@@ -23,7 +23,7 @@ from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.shard import Shard
-from robustparse.data.tables import is_dataset, is_parquet
+from robustparse.data.tables import is_dataset, is_parquet, refuse_json
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.evaluation.shards import remove_record, write_shard
@@ -236,6 +236,8 @@ def _texts(
                     _copy(piece, content)
                     with _named({str(piece): _shown(data)}, _shown(data), skipped + first):
                         if ending == RAW:
+                            if not first:
+                                _check_raw(piece, victim.pairs)
                             examples = _raw(piece, max_length, victim.pairs)
                             victim.check(examples)
                         else:
@@ -290,6 +292,25 @@ def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
         rows.append((at, Sentence(words, context=context[0] if pairs else ())))
     examples = examples_of([sentence for _, sentence in rows])
     return [replace(example, id=at) for example, (at, _) in zip(examples, rows, strict=True)]
+
+
+def _check_raw(path: Path, pairs: bool) -> None:
+    """Check that the first piece of raw text is not of a table, a treebank or JSON.
+
+    Raises:
+        InputError: it holds JSON; or tabs divide all lines, without comments, into as many columns.
+    """
+    content = read_text(path)
+    refuse_json(path, content, "give its format, such as --format jsonl")
+    lines = [line for line in content.split("\n") if line.strip() and not line.startswith("#")]
+    columns = {line.count("\t") + 1 for line in lines}
+    if not pairs and len(columns) == 1 and columns != {1}:
+        raise InputError(
+            f"{columns.pop()} columns in every line, such as {lines[0]!r:.60}",
+            path=path,
+            expected="raw text, a sentence a line",
+            remedy="give its format, such as --format conllu or tsv, or replace the tabs by spaces",
+        )
 
 
 def _check_length(words: Sequence[str], most: int, path: Path, line: int) -> None:

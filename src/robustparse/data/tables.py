@@ -34,6 +34,7 @@ _QUOTED_TSV = re.compile(
     rf"(?:(?:{_VALUE}\t)*+{_QUOTES}(?:\t(?:{_QUOTES}|{_VALUE}))*+(?:\r?\n|$))++"
 )
 _PARQUET = b"PAR1"
+_RENAME = "give it a name that ends in .jsonl (an object on each line) or .json (a list)"
 # Characters that some programs treat as line breaks.
 _LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 
@@ -81,7 +82,7 @@ def read_table(path: str | Path) -> Table:
         rows = list(_records(path, text, "\t"))
         table = Table(path, "quoted tsv", False, rows)
     else:
-        _refuse_json(path, text)
+        refuse_json(path, text, _RENAME)
         rows = [(at, _numbered(line.split("\t"))) for at, line in _lines(text)]
         table = Table(path, "tsv", False, rows)
     if not table.rows:
@@ -177,11 +178,16 @@ def _records(
 # JSON
 
 
-def _refuse_json(path: Path, text: str) -> None:
-    """Reject a file of JSON objects whose name does not end in .json or .jsonl.
+def refuse_json(path: Path, text: str, remedy: str) -> None:
+    """Reject a text of JSON objects that would be read in another format.
+
+    Args:
+        path: the file of the text.
+        text: the whole file, or its first lines.
+        remedy: how to have it read as JSON.
 
     Raises:
-        InputError: says how to name the file.
+        InputError: the text is one or several JSON objects, or a list of them.
     """
     if not text.lstrip().startswith(("{", "[")):
         return
@@ -195,7 +201,6 @@ def _refuse_json(path: Path, text: str) -> None:
             break
     else:
         return
-    remedy = "give it a name that ends in .jsonl (an object on each line) or .json (a list)"
     raise InputError("the file holds JSON", path=path, line=1, remedy=remedy)
 
 
