@@ -38,10 +38,13 @@ def test_a_dataset_holds_texts_as_a_table_does(tmp_path: Path) -> None:
     assert task_of(tmp_path).name == "classification"
 
 
-def test_files_and_answers_tell_their_task() -> None:
+def test_files_and_answers_tell_their_task(tmp_path: Path) -> None:
     assert [task_of(name).name for name in ("a.conllu", "b.tsv", "c.jsonl")] == [
         *("dependency", "classification", "classification")
     ]
+    for content, name in (("a X\nb Y\n", "tags"), ("1\ta" + "\t_" * 8 + "\n", "dependency")):
+        (tmp_path / "a.conll").write_text(content)
+        assert task_of(tmp_path / "a.conll").name == name
     with pytest.raises(InputError) as error:
         task_of("a.txt")
     assert error.value.path == "a.txt"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from robustparse.data.tables import ending_of, is_dataset
+from robustparse.data.tags.tagged_sentences import holds_lines
 from robustparse.errors import InputError
 from robustparse.files import plain_name
 from robustparse.tasks.classification import CLASSIFICATION
@@ -48,13 +49,15 @@ def task_of_answer(record: Record) -> Task:
 def task_of(path: str | Path) -> Task:
     """Find the task that uses a file's name ending, or that of tables for a dataset.
 
+    Files of CoNLL-X and of CoNLL-2003 both end in ``.conll``: their columns tell the task.
+
     Raises:
         InputError: no task does.
     """
     ending = ending_of(path) if is_dataset(path) else _suffix(path)
     for task in all_tasks():
         if ending in task.files.endings:
-            return task
+            return TAGS if ending == ".conll" and holds_lines(path) else task
     names = ", ".join(task.name for task in all_tasks())
     raise InputError("does not say its task", path=path, remedy=f"give --task, one of {names}")
 

@@ -105,6 +105,15 @@ def read_tags(
     return examples
 
 
+def holds_lines(path: str | Path) -> bool:
+    """Tell whether an existing file has lines of words and tags, and is no treebank.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    return Path(path).is_file() and _kind(Path(path)) == "lines"
+
+
 def _kind(path: Path) -> str:
     """Tell the kind of a file: ``rows``, ``treebank`` or ``lines``."""
     suffix = Path(plain_name(path)).suffix.lower()
