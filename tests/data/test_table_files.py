@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -318,6 +319,20 @@ def test_rows_without_an_agreed_label_are_left_out_and_counted(
     assert len(read_texts(path, known=known)) == sum(1 for label in labels if label.strip())
     without = read_texts(path, known=Known(labels=sorted(present)))
     assert Counter(one.gold for one in without).keys() == present
+
+
+@pytest.mark.parametrize(("elsewhere", "kept"), [("01", 0), ("-1 1", 3), ("01-2", 0)])
+def test_a_test_set_of_nothing_but_minus_one_has_no_labels(
+    elsewhere: str, kept: int, tmp_path: Path
+):
+    others = Counter(dict.fromkeys(re.findall(r"-?\d", elsewhere), 9))
+    path = tsv(tmp_path / "x.tsv", rows=[(f"text {i}", "-1") for i in range(3)])
+    known = Known(elsewhere=lambda: others)
+    if kept:
+        assert len(read_texts(path, known=known)) == kept
+    else:
+        with pytest.raises(InputError, match="no row has a label"):
+            read_texts(path, known=known)
 
 
 def named(path: Path, rows: list[dict[str, Any]]) -> Path:

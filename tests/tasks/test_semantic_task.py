@@ -265,6 +265,17 @@ def test_lines_that_are_no_utterance_and_form(tmp_path: Path, name: str, text: s
     assert found in str(error.value)
 
 
+def test_the_other_of_two_columns_holds_the_forms(tmp_path: Path):
+    for name, text in (
+        ("x.tsv", "question\tlogic\na\t( a s0 )\n"),
+        ("x.csv", "logic,question\n( a s0 ),a\n"),
+        ("x.jsonl", '{"question": "a", "logic": "( a s0 )"}\n'),
+    ):
+        (tmp_path / name).write_text(text)
+        (example,) = TASK.files.read(tmp_path / name)
+        assert (example.sentence.words, str(example.gold)) == (("a",), "( a s0 )")
+
+
 def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):
     for number, text in enumerate(("a\nb\t\nc\t( a s0 )\n", "A\ta\t\t{}\nB\tb\t( a )\t{}\n")):
         (tmp_path / f"{number}.tsv").write_text(text)

@@ -11,6 +11,7 @@ from seqeval import metrics
 from seqeval.scheme import IOB2
 
 from random_tags import random_tags
+from robustparse.data.columns import Known
 from robustparse.data.tags.schemes import repaired
 from robustparse.data.tags.tagged_sentences import find_split
 from robustparse.errors import InputError
@@ -117,6 +118,15 @@ def test_labels_keep_their_column_and_their_type(tmp_path, label, old, new):
     assert json.loads(rewritten(TAGS.files, [example])) == row
     written = TAGS.files.write(example, None, TagSequence(("O",), str(new)))
     assert json.loads(written) == {**row, label: new}
+
+
+def test_lines_take_no_names_of_columns(tmp_path):
+    path = write(tmp_path, "a.conll", "a X Y\n")
+    with pytest.raises(InputError) as error:
+        TAGS.files.read(path, columns=["words", "pos"])
+    assert (error.value.path, error.value.key) == (str(path), "columns")
+    (example,) = TAGS.files.read(path, known=Known(columns=["tokens", "ner_tags"]))
+    assert example.gold.tags == ("Y",)  # the columns of other training data do not apply
 
 
 def test_a_misspelt_key_of_a_treebank_is_named(tmp_path):

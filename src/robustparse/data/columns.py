@@ -516,9 +516,9 @@ def _label_column(
     for usual in form.labels:
         if usual in spelt:
             return spelt[usual]
-    if form.raw:
-        return missing
     others = [name for name in names if name not in texts]
+    if form.raw:  # forms differ from row to row
+        return others[0] if len(names) == 2 and len(others) == 1 else missing
     possible = [name for name in others if _could_be_labels(table, name, known)]
     if len(possible) != 1:
         return missing

@@ -202,7 +202,8 @@ def _without_label(paths: Sequence[Path], several: Sequence[Rows], known: Known)
     These are the empty cell, ``-`` and ``-1``, except where they are classes. A model's labels are
     classes. ``-`` is a class beside other single signs, such as ``+``. ``-1`` is a class beside
     ``1`` without ``0``, beside other negative numbers, and beside ``0`` and ``1`` if at least a
-    tenth of the rows have it.
+    tenth of the rows have it. If no row of the tables has another label than ``-1``, but the rest
+    of the corpus has ``0``, it marks a test set without labels.
     """
     rows = _each_row(paths, several)
     labels = Counter(label_text(values.get(layout.label)) for _, layout, _, values in rows)
@@ -211,7 +212,10 @@ def _without_label(paths: Sequence[Path], several: Sequence[Rows], known: Known)
         return {""}
     if known.labels is not None:
         return {"", *(present - {*known.labels})}
+    unlabelled = not labels.keys() - {"", *NO_LABEL}
     labels.update(known.elsewhere())
+    if unlabelled and "0" in labels:
+        return {"", *present}
     others = {label for label in labels if label and label not in NO_LABEL}
     if all(len(label) == 1 and not label.isalpha() for label in others) and others:
         present.discard("-")

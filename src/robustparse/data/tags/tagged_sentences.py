@@ -64,7 +64,8 @@ def read_tags(
     Args:
         path: the file, or a dataset; or several of the same kind.
         columns: names of the columns of words and tags, and of the label of the text. A treebank
-            takes the last name: ``upos`` (the default), ``xpos``, ``feats:KEY`` or ``misc:KEY``.
+            takes the last name: ``upos`` (the default), ``xpos``, ``feats:KEY`` or ``misc:KEY``;
+            lines of columns take none.
         max_length: longest allowed sentence in words; None allows any.
         gold: whether every word must have a tag. If false, missing tags become ``_``, and broken
             tags of spans are repaired.
@@ -197,7 +198,14 @@ def _value(cell: str, key: str) -> str:
 # Lines of columns
 
 
-def _lines(path: Path, _columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+    if columns is not None:
+        raise InputError(
+            f"got {list(columns)}, but the columns of the lines have no names",
+            path=path,
+            key="columns",
+            remedy="leave them out, and move the tags to the last column",
+        )
     width = 0
     found: list[_Read] = []
     for start, block in blocks(read_text(path)):
