@@ -62,6 +62,21 @@ def test_a_tilde_is_the_home_folder(setting: str, tmp_path: Path, monkeypatch: A
     assert {"config.yaml", "last.ckpt"} <= set(os.listdir("home/run"))
 
 
+@pytest.mark.parametrize(("key", "told"), [("callbacks", True), ("callbacks+", False)])
+def test_a_callback_that_a_later_list_replaces_is_told(
+    key: str, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path / "run.yaml", [{"class_path": "FGM"}], max_steps=1)
+    (tmp_path / "more.yaml").write_text(
+        f"trainer: {{{key}: [{{class_path: LearningRateMonitor}}]}}\n"
+    )
+    main([*fit(config, tmp_path / "run"), "--config", str(tmp_path / "more.yaml")])
+    position = next(i for i, line in enumerate(config.read_text().splitlines(), 1) if "FGM" in line)
+    assert (f"{config}:{position}: FGM is left out" in capsys.readouterr().err) is told
+    written = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert len(written["trainer"]["callbacks"]) == 2 - told
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [

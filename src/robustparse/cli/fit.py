@@ -8,6 +8,7 @@ our loaders split the data themselves.
 import json
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from math import isnan
 from pathlib import Path
@@ -15,10 +16,11 @@ from typing import Any
 
 import pytorch_lightning as pl
 from jsonargparse import ArgumentError, Namespace
-from pytorch_lightning.callbacks import Checkpoint, ProgressBar
+from pytorch_lightning.callbacks import Callback, Checkpoint, ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities import rank_zero_only
 
+from robustparse import trust
 from robustparse.api.progress import quiet
 from robustparse.cli import training_run
 from robustparse.cli.control import EqualComputeControl, without_defenses
@@ -133,6 +135,8 @@ class Cli(LightningCLI):
     def before_fit(self) -> None:
         """Print where the run starts from, now that its settings are accepted."""
         requested = self.requested
+        for message in _replaced(self.arguments, self.config[self.subcommand].trainer.callbacks):
+            _say(message)
         if self.config[self.subcommand].trainer.fast_dev_run:
             return
         if self.config[self.subcommand].get("optimizer"):
@@ -291,6 +295,23 @@ def _check_vocabulary(config: Any) -> None:
             remedy="set data.init_args.folder or train_file, or start from a checkpoint with "
             "model.init_args.init_from",
         )
+
+
+def _replaced(arguments: Arguments, callbacks: Any) -> Iterator[str]:
+    """Yield a message for each callback of a file that a later list of callbacks replaces.
+
+    Args:
+        arguments: the arguments of the command line, with the positions of classes in files.
+        callbacks: the setting that is in force.
+    """
+    kept = {each.class_path.rpartition(".")[2] for each in training_run.as_list(callbacks)}
+    for name, (path, line) in arguments.classes.items():
+        full = None if name in kept else trust.full_path(name)
+        if full is not None and issubclass(trust.allowed_class(full), Callback):
+            yield (
+                f"{path}:{line}: {name} is left out, because a later `callbacks` replaces this "
+                "list; `callbacks+` adds to it"
+            )
 
 
 def _say(text: str) -> None:
