@@ -101,7 +101,7 @@ def test_lines_of_columns_are_read_and_written(tmp_path):
 
 
 def test_only_tabs_and_spaces_divide_columns(tmp_path):
-    path = write(tmp_path, "a.conll", "10\u00a0000 X\na\u3000b  Y \n\nc\tX \n")
+    path = write(tmp_path, "a.conll", "10\u00a0000 X\na\u3000b  Y \n\nU-turn\tX \n")
     first, second = TAGS.files.read(path)
     assert first.sentence == Sentence(("10\u00a0000", "a\u3000b"))
     assert (first.gold.tags, second.gold.tags) == (("X", "Y"), ("X",))

@@ -259,7 +259,8 @@ def _check_words(path: Path, found: Sequence[_Read]) -> None:
     if max(map(len, sentences)) < 2:
         return
     numbered = all(words == tuple(map(str, range(1, len(words) + 1))) for words in sentences)
-    if numbered or scheme_of(sentences) != "words":
+    words = (word for words in sentences for word in words)
+    if numbered or all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words):
         message = f"{'numbers' if numbered else 'tags'} instead of words in the first column"
         expected, remedy = "the word first, its tag last", "remove or move the column"
         raise InputError(message, path=path, line=lines[0], expected=expected, remedy=remedy)
