@@ -14,7 +14,7 @@ import pytest
 
 from robustparse import files
 from robustparse.errors import InputError
-from robustparse.files import make_folder, plain_name, read_json, read_text, write_text
+from robustparse.files import make_folder, plain_name, read_json, read_lines, read_text, write_text
 
 
 def zipped(**content: bytes) -> bytes:
@@ -25,6 +25,12 @@ def zipped(**content: bytes) -> bytes:
     return packed.getvalue()
 
 
+def lines(path: Path) -> str:
+    """The text of a file, as its lines are read one by one."""
+    return "".join(f"{line}\n" for _, line in read_lines(path))
+
+
+READERS = (read_text, lines)
 TEXT = "naïve\nline\n".encode()
 PACKED = {"gzip": gzip.compress(TEXT), "xz": lzma.compress(TEXT), "zip": zipped(a_tsv=TEXT)}
 
@@ -33,7 +39,8 @@ PACKED = {"gzip": gzip.compress(TEXT), "xz": lzma.compress(TEXT), "zip": zipped(
 @pytest.mark.parametrize("how", PACKED)
 def test_packed_text_is_unpacked_whatever_its_name(how, name, tmp_path):
     (tmp_path / name).write_bytes(PACKED[how])
-    assert read_text(tmp_path / name) == TEXT.decode()
+    for read in READERS:
+        assert read(tmp_path / name) == TEXT.decode()
 
 
 BROKEN = {
@@ -45,6 +52,7 @@ BROKEN = {
     "two files": (zipped(a_txt=b"a", b_txt=b"b"), "zip"),
     "no file": (zipped(), "zip"),
     "bzip2": (bz2.compress(TEXT), "bzip2"),
+    "twice": (gzip.compress(PACKED["xz"]), "xz"),
     "too large": (gzip.compress(b"a" * 2000), "GiB"),
 }
 
@@ -54,11 +62,12 @@ def test_what_cannot_be_unpacked_is_called_packed(name, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MOST_UNPACKED", 1000)
     content, says = BROKEN[name]
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(InputError) as caught:
-        read_text(tmp_path / "a")
-    assert caught.value.path == str(tmp_path / "a")
-    assert says in caught.value.found
-    assert "iconv" not in str(caught.value)
+    for read in READERS:
+        with pytest.raises(InputError) as caught:
+            read(tmp_path / "a")
+        assert caught.value.path == str(tmp_path / "a")
+        assert says in caught.value.found
+        assert "iconv" not in str(caught.value)
 
 
 def test_a_packed_file_says_what_it_is_called_when_unpacked(tmp_path):
@@ -67,6 +76,36 @@ def test_a_packed_file_says_what_it_is_called_when_unpacked(tmp_path):
     names = {"x/a.csv.gz": "a.csv", "a.conllu.XZ": "a.conllu", "a.tsv": "a.tsv", "a": "a"}
     names |= {str(tmp_path / "b.zip"): "a.tsv", str(tmp_path / "c.zip"): "c"}
     assert {name: plain_name(name) for name in names} == names
+
+
+@pytest.mark.parametrize(
+    ("content", "numbered"),
+    [
+        (b"\n \na\n\nb\r\n\n\r\n", [(1, ""), (2, " "), (3, "a"), (4, ""), (5, "b")]),
+        (b"\xef\xbb\xbfa\rb\r", [(1, "a"), (2, "b")]),
+        (b"a\rb\nc", [(1, "a\rb"), (2, "c")]),
+        (b"a\n \n\n", [(1, "a"), (2, " ")]),
+    ],
+)
+@pytest.mark.parametrize("piece", [1, 1 << 20])
+def test_lines_are_those_of_the_whole_text(piece, content, numbered, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_PIECE", piece)
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    assert list(read_lines(path)) == numbered
+    whole = read_text(path).rstrip("\r\n").split("\n")
+    assert [line.removesuffix("\r") for line in whole] == [line for _, line in numbered]
+
+
+def test_lines_are_read_piece_by_piece(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_PIECE", 1)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\n\xff\n")
+    rest = read_lines(path)
+    assert next(rest) == (1, "a")
+    with pytest.raises(InputError) as caught:
+        next(rest)
+    assert caught.value.line == 2
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path):
@@ -90,9 +129,10 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
 def test_unreadable_content_names_the_file_and_the_line(tmp_path, content, message):
     path = tmp_path / "a.txt"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=message) as caught:
-        read_text(path)
-    assert str(path) in str(caught.value)
+    for read in READERS:
+        with pytest.raises(InputError, match=message) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from glob import iglob
-from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
@@ -57,8 +56,12 @@ _PACKED = {
 _ENDLESS = {Path("/dev") / name for name in ("zero", "full", "random", "urandom")}
 _TAR = (257, b"ustar")  # offset and content of the mark of an archive
 PACKED = 262  # number of first bytes that `is_packed` needs
-_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
-_DAMAGED = (*_UNREADABLE, ValueError, RuntimeError, NotImplementedError)
+_DAMAGED = (
+    *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
+    *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+)
+_PIECE = 1 << 20  # bytes of lines that are read at once
+_EMPTY = "the file is empty"
 _NUL = "a NUL character, which does not occur in text"
 # Escapes of characters that no UTF-8 text contains: NUL, and halves of surrogate pairs.
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
@@ -105,79 +108,60 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, unpacked if it is packed.
+    """Return the content of a file, unpacked if it is packed: gzip, xz, or zip with one file in it.
+
+    The format is recognised by the first bytes, not by the name.
 
     Raises:
-        InputError: it is missing or unreadable, or see `unpacked`.
+        InputError: see `opened`; or the file expands to more than `MOST_UNPACKED` bytes.
     """
+    with _opened(path) as (file, how):
+        content = file.read(-1 if how is None else MOST_UNPACKED + 1)
+        if how is not None and len(content) > MOST_UNPACKED:
+            found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
+            raise InputError(found, path=path, remedy="divide the file")
+        if how is not None and (inner := _packed_by(content)) is not None:
+            found = f"compressed by {how}, and then by {inner}"
+            raise InputError(found, path=path, expected="one file", remedy="unpack the file")
+    return content
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes piece by piece, unpacked as by `read_bytes`.
+
+    Raises:
+        InputError: it is missing, unreadable, damaged, holds several files, or is packed in another
+            format.
+    """
+    with _opened(path) as (file, _):
+        yield file
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[IO[bytes], str | None]]:
+    """Open a file, see `opened`; also tell how it is packed."""
+    how = None
     try:
         if path.resolve() in _ENDLESS:
             raise InputError("a device that never ends", path=path, expected="a file")
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            how = _packed_by(file.read(PACKED))
+            file.seek(0)
+            yield (file if how is None else _unpacking(file, how, path)), how
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except IsADirectoryError:
         raise InputError(
             "a folder", path=path, expected="a file", remedy="name one in it"
         ) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
-    return unpacked(content, path)
-
-
-def unpacked(content: bytes, path: str | Path) -> bytes:
-    """Return the content of a packed file: gzip, xz, or zip with one file in it.
-
-    The format is recognised by the first bytes, not by the name; other content is returned
-    unchanged.
-
-    Args:
-        content: the content of the file.
-        path: the file, for messages.
-
-    Raises:
-        InputError: the file is damaged, expands to more than `MOST_UNPACKED` bytes, holds several
-            files, or is packed in another format.
-    """
-    how = _packed_by(content)
-    if how is None:
-        return content
-    try:
-        text = _unpacking(BytesIO(content), how, path).read(MOST_UNPACKED + 1)
-    except InputError:
-        raise
     except _DAMAGED as error:
-        raise _damaged(path, how, error) from None
-    if len(text) > MOST_UNPACKED:
-        found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
-        raise InputError(found, path=path, remedy="divide the file")
-    if (inner := _packed_by(text)) is not None:
-        found = f"compressed by {how}, and then by {inner}"
-        raise InputError(found, path=path, expected="one file", remedy="unpack the file")
-    return text
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes, unpacked as by `unpacked`, but piece by piece.
-
-    Raises:
-        InputError: it is missing, unreadable, damaged, holds several files, or is packed in another
-            format.
-    """
-    how = None
-    try:
-        with path.open("rb") as file:
-            how = _packed_by(file.read(PACKED))
-            file.seek(0)
-            yield file if how is None else _unpacking(file, how, path)
-    except InputError:
-        raise
-    except FileNotFoundError:
-        raise InputError("no such file", path=path) from None
-    except (*_UNREADABLE, RuntimeError, NotImplementedError) as error:
         if how is not None:
-            raise _damaged(path, how, error) from None
+            found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
+            remedy = "copy the file again, or unpack it"
+            raise InputError(found, path=path, remedy=remedy) from None
         if not isinstance(error, OSError):
             raise
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
@@ -198,11 +182,6 @@ def _unpacking(file: IO[bytes], how: str, path: str | Path) -> IO[bytes]:
     found, remedy = f"compressed by {how}", "unpack the file"
     expected = "a plain file, or one compressed by gzip, xz or zip"
     raise InputError(found, path=path, expected=expected, remedy=remedy)
-
-
-def _damaged(path: str | Path, how: str, error: Exception) -> InputError:
-    found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
-    return InputError(found, path=path, remedy="copy the file again, or unpack it")
 
 
 def each_path(sources: Sources) -> list[Path]:
@@ -288,12 +267,64 @@ def read_text(path: Path) -> str:
     """
     content = read_bytes(path)
     if not content.strip():
-        raise InputError("the file is empty", path=path)
+        raise InputError(_EMPTY, path=path)
+    text = _decoded(content, path, 1)
+    # Old programs end lines with only a carriage return.
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line of a UTF-8 file, without empty lines at the end.
+
+    Only some lines are in memory at a time, unless the file is packed.
+
+    Raises:
+        InputError: see `read_text`; what was read before the mistake has been yielded.
+    """
+    blank: list[tuple[int, str]] = []  # lines since the last one with text
+    text = False
+    for number, line in enumerate(_each_line(path), start=1):
+        if line.strip():
+            yield from blank
+            yield number, line
+            blank, text = [], True
+        else:
+            blank.append((number, line))
+    if not text:
+        raise InputError(_EMPTY, path=path)
+    while blank and not blank[-1][1].strip("\r"):
+        blank.pop()
+    yield from blank
+
+
+def _each_line(path: Path) -> Iterator[str]:
+    """Yield each line of a UTF-8 file without its end."""
+    with _opened(path) as (file, how):
+        if how is not None:  # only its end tells whether a packed file is damaged
+            yield from (line.removesuffix("\r") for line in read_text(path).split("\n"))
+            return
+        number = 1
+        while content := file.readlines(_PIECE):
+            text = _decoded(b"".join(content), path, number)
+            if number == 1 and "\n" not in text:
+                text = text.replace("\r", "\n")  # as old programs end lines
+            yield from (line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
+            number += len(content)
+
+
+def _decoded(content: bytes, path: Path, first: int) -> str:
+    """Decode UTF-8.
+
+    Args:
+        content: bytes of a file.
+        path: the file.
+        first: the number of the first line in them; a byte order mark may stand before line 1.
+    """
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig" if first == 1 else "utf-8")
     except UnicodeDecodeError as error:
         # The position is relative to the bytes after a byte order mark.
-        line = error.object[: error.start].count(b"\n") + 1
+        line = first + error.object[: error.start].count(b"\n")
         found = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "latin1"
         raise InputError(
             f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
@@ -302,19 +333,8 @@ def read_text(path: Path) -> str:
             remedy=f"convert the file, for example with iconv -f {found} -t utf-8",
         ) from None
     if (at := text.find("\0")) >= 0:
-        raise InputError(_NUL, path=path, line=text.count("\n", 0, at) + 1)
-    # Old programs end lines with only a carriage return.
-    return text if "\n" in text else text.replace("\r", "\n")
-
-
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line of a UTF-8 file, without empty lines at the end.
-
-    Raises:
-        InputError: see `read_text`.
-    """
-    for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), start=1):
-        yield number, line.removesuffix("\r")
+        raise InputError(_NUL, path=path, line=first + text.count("\n", 0, at))
+    return text
 
 
 def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from robustparse.data.splits import split_file
 from robustparse.errors import InputError
-from robustparse.files import Sources, each_path, plain_name, read_text, written
+from robustparse.files import Sources, each_path, plain_name, read_lines, written
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -59,7 +59,7 @@ def read_treebank(
     """
     path = Path(path)
     examples: list[Example] = []
-    for index, (line, block) in enumerate(blocks(read_text(path))):
+    for index, (line, block) in enumerate(blocks(path)):
         if chosen is not None and index not in chosen:
             continue
         example = _example(first + index, path, line, block, parsed)
@@ -71,8 +71,6 @@ def read_treebank(
                 remedy=f"raise {limit} or take the sentence out of the file",
             )
         examples.append(example)
-    if not examples:  # such as a byte order mark and nothing else
-        raise InputError("no sentence in it", path=path, expected="ten columns a word")
     if all(word == _HIDDEN for example in examples for word in example.sentence.words):
         words = sum(len(example.sentence) for example in examples)
         raise InputError(
@@ -95,7 +93,7 @@ def read_some(paths: Sources, max_length: int | None, limit: str, choose: Choose
     Raises:
         InputError: see `read_treebank`; sentences that are only counted are not checked.
     """
-    sizes = [(path, sum(1 for _ in blocks(read_text(path)))) for path in each_path(paths)]
+    sizes = [(path, sum(1 for _ in blocks(path))) for path in each_path(paths)]
     chosen, examples, first = choose(sum(size for _, size in sizes)), list[Example](), 0
     for path, size in sizes:
         begin, end = bisect_left(chosen, first), bisect_left(chosen, first + size)
@@ -106,12 +104,15 @@ def read_some(paths: Sources, max_length: int | None, limit: str, choose: Choose
     return examples
 
 
-def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of each sentence, with the number of the first."""
+def blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of each sentence of a file, with the number of the first.
+
+    Raises:
+        InputError: see `read_lines`.
+    """
     start = 1
     block: list[str] = []
-    for number, line in enumerate(content.split("\n"), start=1):
-        line = line.rstrip("\r")
+    for number, line in read_lines(path):
         if line.strip():
             start = start if block else number
             block.append(line)
@@ -330,7 +331,7 @@ def check_readable(
 def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:
     """Return a word's line in the file, or None and a prefix with sentence and word numbers."""
     if example.block:  # otherwise the example was made in memory
-        for start, block in blocks(read_text(path)):
+        for start, block in blocks(path):
             if "\n".join(_kept(path, block)) == example.block:
                 return start + [at for at, line in enumerate(block) if is_word(line)][word], ""
     return None, f"sentence {example.id + 1}, word {word + 1}: "

@@ -24,7 +24,7 @@ from robustparse.data.tags.schemes import OUTSIDE, scheme_of, to_bio
 from robustparse.data.text_files import find_split as find_table
 from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
-from robustparse.files import Sources, each_path, in_short, plain_name, read_text
+from robustparse.files import Sources, each_path, in_short, plain_name
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
 
 TREEBANKS = (".conllu", ".conllx")
@@ -122,7 +122,7 @@ def _kind(path: Path) -> str:
         return "rows"
     if suffix in TREEBANKS:
         return "treebank"
-    for _, block in blocks(read_text(path)):
+    for _, block in blocks(path):
         for line in block:
             if not line.startswith("#"):
                 return "treebank" if len(line.split("\t")) == COLUMNS else "lines"
@@ -159,7 +159,7 @@ def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator
     examples = read_treebank(path, parsed=False)
     if gold and key:
         _check_key(path, column, key, examples)
-    starts = blocks(read_text(path))
+    starts = blocks(path)
     for example, (start, block) in zip(examples, starts, strict=True):
         rows = [line.split("\t") for line in block if is_word(line)]
         lines = [start + at for at, line in enumerate(block) if is_word(line)]
@@ -208,7 +208,7 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_R
         )
     width = 0
     found: list[_Read] = []
-    for start, block in blocks(read_text(path)):
+    for start, block in blocks(path):
         rows = {
             number: _cells(line)
             for number, line in enumerate(block, start=start)
