@@ -75,11 +75,12 @@ def cells_of(row: Record, folder: Path) -> Iterator[Cell]:
 def attacked(lines: list[Record]) -> dict[str, float]:
     """Compute the figures of an attack, by their keys in a row."""
     targets = [line for line in lines if not line["skipped"]]
-    found = {
-        "edits_per_sentence": mean(len(edits(line)) for line in lines),
-        "success_rate": 100 * mean(worse(line) for line in targets),
-        "queries_per_sentence charged": mean(line["queries"]["charged"] for line in targets),
-    }
+    found = {}
+    if targets:
+        found["success_rate"] = 100 * mean(worse(line) for line in targets)
+        found["queries_per_sentence charged"] = mean(line["queries"]["charged"] for line in targets)
+    if all(len(line["tokens"]) == len(line["adversarial_tokens"]) for line in lines):
+        found["edits_per_sentence"] = mean(len(edits(line)) for line in lines)
     for when in ("clean", "attacked"):
         if "label" in lines[0]["gold"]:
             right = mean(line[when]["label"] == line["gold"]["label"] for line in lines)

@@ -97,6 +97,16 @@ def test_lines_are_those_of_the_whole_text(piece, content, numbered, tmp_path, m
     assert [line.removesuffix("\r") for line in whole] == [line for _, line in numbered]
 
 
+def test_a_pipe_is_read(tmp_path):
+    for content in (TEXT, PACKED["gzip"]):
+        for read in READERS:
+            reader, writer = os.pipe()
+            os.write(writer, content)
+            os.close(writer)
+            assert read(Path(f"/dev/fd/{reader}")) == TEXT.decode()
+            os.close(reader)
+
+
 def test_lines_are_read_piece_by_piece(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_PIECE", 1)
     path = tmp_path / "a.txt"

@@ -15,6 +15,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from glob import iglob
+from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
@@ -116,14 +117,7 @@ def read_bytes(path: Path) -> bytes:
         InputError: see `opened`; or the file expands to more than `MOST_UNPACKED` bytes.
     """
     with _opened(path) as (file, how):
-        content = file.read(-1 if how is None else MOST_UNPACKED + 1)
-        if how is not None and len(content) > MOST_UNPACKED:
-            found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
-            raise InputError(found, path=path, remedy="divide the file")
-        if how is not None and (inner := _packed_by(content)) is not None:
-            found = f"compressed by {how}, and then by {inner}"
-            raise InputError(found, path=path, expected="one file", remedy="unpack the file")
-    return content
+        return file.read() if how is None else _all_unpacked(file, how, path)
 
 
 @contextmanager
@@ -140,15 +134,17 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], str | None]]:
-    """Open a file, see `opened`; also tell how it is packed."""
+    """Open a file, see `opened`; also return the format of compression, or None."""
     how = None
     try:
         if path.resolve() in _ENDLESS:
             raise InputError("a device that never ends", path=path, expected="a file")
         with path.open("rb") as file:
-            how = _packed_by(file.read(PACKED))
-            file.seek(0)
-            yield (file if how is None else _unpacking(file, how, path)), how
+            start = file.read(PACKED)
+            how = _packed_by(start)
+            whole: IO[bytes] = file if file.seekable() else BytesIO(start + file.read())
+            whole.seek(0)
+            yield (whole if how is None else _unpacking(whole, how, path)), how
     except InputError:
         raise
     except FileNotFoundError:
@@ -164,7 +160,23 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str | None]]:
             raise InputError(found, path=path, remedy=remedy) from None
         if not isinstance(error, OSError):
             raise
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+
+
+def _all_unpacked(file: IO[bytes], how: str, path: Path) -> bytes:
+    """Return what a packed file holds.
+
+    Raises:
+        InputError: it is too large, or packed itself.
+    """
+    content = file.read(MOST_UNPACKED + 1)
+    if len(content) > MOST_UNPACKED:
+        found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
+        raise InputError(found, path=path, remedy="divide the file")
+    if (inner := _packed_by(content)) is not None:
+        found = f"compressed by {how}, and then by {inner}"
+        raise InputError(found, path=path, expected="one file", remedy="unpack the file")
+    return content
 
 
 def _unpacking(file: IO[bytes], how: str, path: str | Path) -> IO[bytes]:
@@ -265,7 +277,10 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: see `read_bytes`; or it is empty or not UTF-8, or holds a NUL character.
     """
-    content = read_bytes(path)
+    return _text(read_bytes(path), path)
+
+
+def _text(content: bytes, path: Path) -> str:
     if not content.strip():
         raise InputError(_EMPTY, path=path)
     text = _decoded(content, path, 1)
@@ -282,15 +297,15 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         InputError: see `read_text`; what was read before the mistake has been yielded.
     """
     blank: list[tuple[int, str]] = []  # lines since the last one with text
-    text = False
+    has_text = False
     for number, line in enumerate(_each_line(path), start=1):
         if line.strip():
             yield from blank
             yield number, line
-            blank, text = [], True
+            blank, has_text = [], True
         else:
             blank.append((number, line))
-    if not text:
+    if not has_text:
         raise InputError(_EMPTY, path=path)
     while blank and not blank[-1][1].strip("\r"):
         blank.pop()
@@ -301,7 +316,8 @@ def _each_line(path: Path) -> Iterator[str]:
     """Yield each line of a UTF-8 file without its end."""
     with _opened(path) as (file, how):
         if how is not None:  # only its end tells whether a packed file is damaged
-            yield from (line.removesuffix("\r") for line in read_text(path).split("\n"))
+            text = _text(_all_unpacked(file, how, path), path)
+            yield from (line.removesuffix("\r") for line in text.split("\n"))
             return
         number = 1
         while content := file.readlines(_PIECE):

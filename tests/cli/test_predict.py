@@ -206,8 +206,8 @@ MISTAKES = [
     ("raw.conllu", "1\tA" + "\t_" * 8 + "\n\n1\tB\n", "raw.conllu:3: 2 columns"),
     ("raw.txt", "a b\n\n" + "a " * 30, "raw.txt:3: the sentence has 30 words, over the limit of 9"),
     ("raw.txt", "", "raw.txt: the file is empty"),
-    ("raw.txt", "1\tA" + "\t_" * 8 + "\n", "raw.txt: 10 columns in every line"),
-    ("raw", "a b\tpos\na c\tneg\n", "raw: 2 columns in every line, such as 'a b"),
+    ("raw.txt", "1\tA" + "\t_" * 8 + "\n", "raw.txt:1: 10 columns in every line"),
+    ("raw", "a b\tpos\na c\tneg\n", "raw:1: 2 columns in every line, such as 'a b"),
     ("raw.txt", '{"text": "a"}\n{"text": "b"}\n', "raw.txt:1: the file holds JSON"),
     ("raw.txt", None, "raw.txt: no such file"),
 ]

@@ -66,10 +66,14 @@ def test_csv_is_read_as_csv(name: str, tmp_path: Path):
     assert written == [one.row.values for one in examples]
 
 
+def test_quotation_marks_after_a_space_may_belong_to_the_text(tmp_path: Path):
+    path = write(tmp_path / "x.csv", 'label,text\npos, "Great" film\nneg,  "dull" one\n')
+    assert texts_of(path) == [('"Great" film', "pos"), ('"dull" one', "neg")]
+
+
 LINES = {
     "after a cell of three lines": ('text,label\n"a\nb\nc",pos\nd,e,f\n', 5, "3 columns"),
     "a quotation mark out of place": ('text,label\na,pos\n"b" c,neg\n', 3, "not CSV"),
-    "a quoted word after a space": ('text,label\na,pos\n "b" c,neg\n', 3, "not CSV"),
     "an open quotation mark": ('text,label\na,pos\n"b c,neg\nd,pos\n', 3, "not CSV"),
     "an empty text": ('text,label\n"a\nb",pos\n"",neg\n', 4, "an empty text"),
     "a name twice": ("text,text,label\na,b,pos\n", 1, "the column 'text' twice"),

@@ -276,7 +276,7 @@ def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
     for split, count in (("train", 2), ("test", 0)):
         with pytest.raises(InputError) as error:
             find_split(tmp_path, split)
-        assert error.value.found.startswith(f"{count} files end in {split}.tsv")
+        assert error.value.found.startswith(f"{count} files ")
         assert error.value.remedy == f"name it with {split}_file"
 
 
@@ -287,6 +287,7 @@ NAMES = {
     "digits": (("mr2test.{}",), "test", "mr2test.{}"),
     "capitals": (("X-Test.{}",), "test", "X-Test.{}"),
     "other names of dev": (("valid.{}", "invalid.{}"), "dev", "valid.{}"),
+    "a longer name of dev": (("mrvalidation.{}",), "dev", "mrvalidation.{}"),
     "one shard": (("validation-00000-of-00001.{}",), "dev", "validation-00000-of-00001.{}"),
     "two files": (("dev.{}", "validation.{}"), "dev", None),
     "none": (("eval.{}", "dev.txt", "dev"), "dev", None),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from robustparse.errors import InputError
 from robustparse.options.recipe import Recipe
 from robustparse.trust import trust
 
@@ -48,6 +49,11 @@ def test_a_part_may_be_in_a_file_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**settings, "search": "part.yaml"}))
     read = [Recipe.read(tmp_path / name).settings for name in ("recipe.yaml", "whole.yaml")]
     assert read[0] == read[1]
+    # One that names itself is no object.
+    (tmp_path / "loop.yaml").write_text(yaml.safe_dump({**settings, "search": "loop.yaml"}))
+    with pytest.raises(InputError) as error:
+        Recipe.read(tmp_path / "loop.yaml")
+    assert error.value.path == str(tmp_path / "loop.yaml")
 
 
 def test_a_null_in_place_of_another_default_is_kept() -> None:

@@ -133,7 +133,7 @@ def test_a_misspelt_key_of_a_treebank_is_named(tmp_path):
     path = write(tmp_path, "a.conllu", CONLLU)
     with pytest.raises(InputError, match="misc:Entity"):
         TAGS.files.read(path, columns=["misc:entity"])
-    (example,) = TAGS.files.read(path, columns=["misc:Chunk"])  # no word of the file has one
+    (example,) = TAGS.files.read(path, columns=["misc:Entities"])  # no word of the file has one
     assert example.gold.tags == ("_",) * 4
 
 

@@ -96,8 +96,7 @@ def evaluate(
         hypotheses = _hypothesis_sums(hypothesis_only, victim.device, examples)
     answers = _asked(opened, examples, perturbed or [], seed, pairs or {})
     service = {each: count - before.get(each, 0) for each, count in _counts(opened).items()}
-    more = {"hypothesis_only": hypotheses, "service": service}
-    sums: Sums = {**answers.sums(punctuation), **more}
+    sums: Sums = {**answers.sums(punctuation), "hypothesis_only": hypotheses, "service": service}
     task, name = opened.task, system_name(source.names)
     run: dict[str, Any] = {
         "about": {

@@ -298,16 +298,22 @@ def _check_raw(path: Path, pairs: bool) -> None:
     """Check that the first piece of raw text is not of a table, a treebank or JSON.
 
     Raises:
-        InputError: it holds JSON; or tabs divide all lines, without comments, into as many columns.
+        InputError: it holds JSON; or every line besides comments has the same number of tabs.
     """
     content = read_text(path)
     refuse_json(path, content, "give its format, such as --format jsonl")
-    lines = [line for line in content.split("\n") if line.strip() and not line.startswith("#")]
-    columns = {line.count("\t") + 1 for line in lines}
+    lines = [
+        (number, line)
+        for number, line in enumerate(content.split("\n"), start=1)
+        if line.strip() and not line.startswith("#")
+    ]
+    columns = {line.count("\t") + 1 for _, line in lines}
     if not pairs and len(columns) == 1 and columns != {1}:
+        number, line = lines[0]
         raise InputError(
-            f"{columns.pop()} columns in every line, such as {lines[0]!r:.60}",
+            f"{columns.pop()} columns in every line, such as {line!r:.60}",
             path=path,
+            line=number,
             expected="raw text, a sentence a line",
             remedy="give its format, such as --format conllu or tsv, or replace the tabs by spaces",
         )

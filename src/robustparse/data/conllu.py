@@ -71,7 +71,7 @@ def read_treebank(
                 remedy=f"raise {limit} or take the sentence out of the file",
             )
         examples.append(example)
-    if all(word == _HIDDEN for example in examples for word in example.sentence.words):
+    if examples and all(word == _HIDDEN for each in examples for word in each.sentence.words):
         words = sum(len(example.sentence) for example in examples)
         raise InputError(
             f"the words are missing: '_' in column 2 of {words} of {words} words",

@@ -38,17 +38,17 @@ def split_file(
     ending = rf"(-00000-of-00001)?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     found: list[Path] = []
-    for pattern in (rf"(.*[\W\d_])?({names}){ending}", rf".*({split}){ending}"):
-        name = re.compile(pattern, re.IGNORECASE)
+    for before in (r"(.*[\W\d_])?", ".*"):
+        name = re.compile(rf"{before}({names}){ending}", re.IGNORECASE)
         found = [path for path in visible if name.fullmatch(plain_name(path)) or is_split(path)]
         if found:
             break
     if len(found) != 1:
         listed = ", ".join(path.name for path in found) or "none"
         raise InputError(
-            f"{len(found)} files end in {split}{f', {split}'.join(endings)} ({listed})",
+            f"{len(found)} files of the split {split} ({listed})",
             path=folder,
-            expected="one",
+            expected=f"one whose name ends in {split}{f' or {split}'.join(endings)}",
             remedy=f"name it with {split}_file",
         )
     return found[0]

@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def _csv(path: Path, text: str) -> Table:
     tables, mistake = [], None
     for delimiter in delimiters:
         try:
-            rows = list(_records(path, text, delimiter, first))
+            rows = _records_of_csv(path, text, delimiter, first)
         except InputError as error:
             mistake = mistake or error
             continue
@@ -150,18 +151,32 @@ def _csv(path: Path, text: str) -> Table:
     return (divided or tables)[0]
 
 
+def _records_of_csv(
+    path: Path, text: str, delimiter: str, first: int
+) -> list[tuple[int, dict[ColumnName, Any]]]:
+    """Return the records of CSV, where cells such as the last one of ``pos, "a, b"`` are quoted."""
+    if f'{delimiter} "' in text:
+        with suppress(InputError):  # the quotation marks belong to the text
+            return list(_records(path, text, delimiter, first, spaces=True))
+    return list(_records(path, text, delimiter, first))
+
+
 def _records(
-    path: Path, text: str, delimiter: str, first: int = 1
+    path: Path, text: str, delimiter: str, first: int = 1, spaces: bool = False
 ) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
     """Yield the line where each record begins, and its cells, which may hold line breaks.
+
+    Args:
+        path, text, delimiter: the file, its content, and the delimiter.
+        first: the number of the first line.
+        spaces: leave out spaces at the beginning of cells.
 
     Raises:
         InputError: a quotation mark is misplaced or never closed; the error names the line.
     """
     # The csv module counts lines. Its limit on the size of fields is global.
     lines = (f"{line}\n" for _, line in _lines(text))
-    # A quotation mark after a space, as in `pos, "a, b"`, also begins a quoted cell.
-    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=spaces)
     while True:
         line = first + reader.line_num
         try:

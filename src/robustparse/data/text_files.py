@@ -152,7 +152,8 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
         raise InputError(
             f"the label is {value!r:.40}",
             expected="a text or a whole number",
-            remedy="write all labels so; in pandas, .astype('Int64') does for numbers with gaps",
+            remedy="write all labels as texts or whole numbers; in pandas, .astype('Int64') makes "
+            "whole numbers, also of a column with gaps",
         )
     if re.fullmatch(r"""(["']).*\1""", label := label_text(value)) and len(label) > 1:
         found = f"the label {label:.40} is in quotation marks"
@@ -203,7 +204,7 @@ def _without_label(paths: Sequence[Path], several: Sequence[Rows], known: Known)
     classes. ``-`` is a class beside other single signs, such as ``+``. ``-1`` is a class beside
     ``1`` without ``0``, beside other negative numbers, and beside ``0`` and ``1`` if at least a
     tenth of the rows have it. If no row of the tables has another label than ``-1``, but the rest
-    of the corpus has ``0``, it marks a test set without labels.
+    of the corpus has ``0``, the tables are a test set without labels.
     """
     rows = _each_row(paths, several)
     labels = Counter(label_text(values.get(layout.label)) for _, layout, _, values in rows)
@@ -290,7 +291,7 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
 
 
 def label_value(label: str, number: bool) -> str | int:
-    """Return what a cell holds for a label: a number if labels are, and JSON writes it so."""
+    """Return a label as the value of a cell: a number if labels are, and it is a number in JSON."""
     return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label
 
 

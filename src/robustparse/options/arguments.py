@@ -117,7 +117,7 @@ def checked(
     for name, value, _ in () if printed else each_option(tokens):
         if value is not None and value not in _NO_FILES:
             _check_input(plain_key(name), value, mappings)
-    _allow(reader.named)
+    _allow(reader.named, any(value == "null" for _, value, _ in each_option(tokens)))
     return result
 
 
@@ -357,15 +357,21 @@ class _Reader:
                 self._node(node, None, key)
 
 
-def _allow(named: set[str]) -> None:
-    """Import classes, so that jsonargparse knows their bare names; let it import only these."""
+def _allow(named: set[str], nulls: bool) -> None:
+    """Import classes, so that jsonargparse knows their bare names; let it import only these.
+
+    Args:
+        named: the classes.
+        nulls: whether the value of an option is null.
+    """
     paths = {trust.PACKAGE, *trust.trusted_modules()}
     for full in filter(None, map(trust.full_path, named)):
         module, _, name = full.rpartition(".")
         if not any(full.startswith(f"{each}.") for each in trust.trusted_modules()):
             kind = getattr(import_module(module), name)
             paths |= {full, f"{kind.__module__}.{kind.__qualname__}"}
-    set_loader("yaml", _loaded, exceptions=(yaml.YAMLError, NotYAMLError))
+    loaded = _loaded_with_nulls if nulls else _loaded
+    set_loader("yaml", loaded, exceptions=(yaml.YAMLError, NotYAMLError))
     set_parsing_settings(
         import_path_denylist=["*"],
         import_path_allowlist=sorted(paths),
@@ -377,9 +383,16 @@ def _allow(named: set[str]) -> None:
 def _loaded(text: str) -> Any:
     """Load YAML for jsonargparse, within the limits of `parse_yaml`."""
     parse_yaml(text)
-    # jsonargparse hands the value of an option such as --model.encoder.vectors to the parser of
-    # the inner class as Python's text of what it has loaded: null arrives there as None.
-    return None if text == "None" else _load(text)
+    return _load(text)
+
+
+def _loaded_with_nulls(text: str) -> Any:
+    """Load YAML, with None for ``None``.
+
+    jsonargparse hands the value of an option such as ``--model.encoder.vectors`` to the parser of
+    the inner class as Python's text of what it has loaded: null arrives there as ``None``.
+    """
+    return None if text == "None" else _loaded(text)
 
 
 def each_option(arguments: Sequence[str]) -> Iterator[tuple[str, str | None, list[str]]]:

@@ -1,6 +1,6 @@
 """Write the home folder out where an option or a configuration begins a path with ``~/``.
 
-A shell does so in ``--out ~/runs``, but not in ``--out=~/runs``, and nobody does so in a file.
+A shell does so in ``--out ~/runs``, but not in ``--out=~/runs`` or in a file.
 Lightning writes checkpoints below the home folder, but other files below a folder named ``~``.
 """
 
@@ -17,10 +17,12 @@ TEXTS = ("text", "context")
 
 
 def with_home(value: Any) -> Any:
-    """Return a setting, or the settings in a list or a namespace, with the home folder's path."""
+    """Return a setting, or the settings in a collection, with the home folder's path."""
     if isinstance(value, Namespace):
         for name, item in vars(value).items():
             setattr(value, name, with_home(item))
+    elif isinstance(value, dict):
+        return {name: with_home(item) for name, item in value.items()}
     elif isinstance(value, list | tuple):
         return type(value)(map(with_home, value))
     elif isinstance(value, str) and value.startswith("~/"):

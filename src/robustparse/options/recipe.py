@@ -109,7 +109,7 @@ def check_recipe(arguments: Arguments) -> None:
 
 
 def _parsed(arguments: Arguments, file: str) -> Namespace:
-    settings = _with_inner_files(read_yaml(Path(file)), Path(file).parent)
+    settings = _with_inner_files(read_yaml(Path(file)), (Path(file).resolve(),))
     if not isinstance(settings, dict):
         raise InputError(
             "holds no settings of an attack" if settings is None else "not a recipe",
@@ -125,17 +125,29 @@ def _parsed(arguments: Arguments, file: str) -> Namespace:
     return options
 
 
-def _with_inner_files(value: Any, folder: Path) -> Any:
-    """Put the content of YAML files in the place of their names, as jsonargparse does."""
+def _with_inner_files(value: Any, above: tuple[Path, ...]) -> Any:
+    """Put the objects that YAML files describe in the place of their names, as jsonargparse does.
+
+    Args:
+        value: settings.
+        above: the file of the settings, after those that name it.
+    """
     if isinstance(value, dict):
-        return {key: _with_inner_files(item, folder) for key, item in value.items()}
+        return {key: _with_inner_files(item, above) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_inner_files(item, folder) for item in value]
+        return [_with_inner_files(item, above) for item in value]
     if isinstance(value, str) and value.endswith(YAML):
-        for path in (folder / value, Path(value)):
-            if os.path.isfile(path):  # noqa: PTH113 - of any length
-                return _with_inner_files(read_yaml(path), path.parent)
+        for path in (above[-1].parent / value, Path(value)):
+            if os.path.isfile(path) and path.resolve() not in above:  # noqa: PTH113 - of any length
+                content = read_yaml(path)
+                if _describes_objects(content):
+                    return _with_inner_files(content, (*above, path.resolve()))
     return value
+
+
+def _describes_objects(content: Any) -> bool:
+    items = content if isinstance(content, list) else [content]
+    return all(isinstance(item, dict) and "class_path" in item for item in items)
 
 
 def _parser(kind: type) -> ArgumentParser:

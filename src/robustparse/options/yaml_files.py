@@ -94,7 +94,7 @@ def _check_collections(
 
 
 def _check_number(node: yaml.ScalarNode, path: Path | None, key: str | None) -> None:
-    """Reject numbers that YAML reads as others: octal ones, and those in base 60 such as 1:30."""
+    """Reject numbers that YAML does not read as decimal: octal, or in base 60, such as 1:30."""
     if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
         found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
         line = node.start_mark.line + 1 if path is not None else None

@@ -12,7 +12,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,20 +171,19 @@ def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator
 
 
 def _check_key(path: Path, column: int, key: str, examples: Sequence[Example]) -> None:
-    """Check that a key is not a misspelt one: no word has it, and some have one that is similar.
+    """Reject a key that no word has if some have it in another casing.
 
     Raises:
-        InputError: names the similar key.
+        InputError: names the key that they have.
     """
     lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
     cells = {line.split("\t")[column] for line in lines}
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
-    folded = {each.casefold(): each for each in sorted(present)}
-    near = [] if key in present else get_close_matches(key.casefold(), folded, n=1)
-    if near:
+    alike = [each for each in sorted(present) if each.casefold() == key.casefold()]
+    if alike and key not in present:
         name = "feats" if column == _COLUMN["feats"] else "misc"
-        found, remedy = f"no word has {key!r} in column {column + 1}", f"did you mean {name}:"
-        raise InputError(found, path=path, key="columns", remedy=f"{remedy}{folded[near[0]]}?")
+        found, remedy = f"no word has {key!r} in column {column + 1}", f"write {name}:{alike[0]}"
+        raise InputError(found, path=path, key="columns", remedy=remedy)
 
 
 def _value(cell: str, key: str) -> str:
@@ -225,7 +223,7 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_R
                     line=number,
                     expected=f"{max(2, width)}, separated by tabs or blanks: the word first, its "
                     "tag last",
-                    remedy="write comments as `# name = value`" if block[0][:1] == "#" else None,
+                    remedy="write comments as `# name = value`" if cells[0][:1] == "#" else None,
                 )
         words = tuple(cells[0] for cells in rows.values())
         parts = tuple(cells[1] for cells in rows.values()) if width > 2 else ()
@@ -364,8 +362,8 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
     Args:
         example: the sentence; one made in memory gets lines of two columns, or of three with its
             parts of speech.
-        answer: the tags, and the label, which replaces that of a comment ``# label``, if there is
-            one.
+        answer: the tags, and the label, if there is one, which replaces the comment ``# label``, or
+            is added as one.
         words: the new words; None keeps those of the example.
     """
     tags = answer.tags

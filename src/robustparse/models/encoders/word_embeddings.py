@@ -4,6 +4,7 @@ Text classifiers read such embeddings without context (Kim 2014; Jin et al. 2020
 """
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,8 @@ class WordEncoder(TableEncoder):
         none: NDArray[np.float32] = np.zeros((0, self.word_dim), dtype=np.float32)
         if self.vectors is None or self.vector_words is not None:
             return none
-        self.vector_words, matrix = read_vectors(Path(self.vectors).expanduser(), self.max_vectors)
+        path = Path(os.path.expanduser(self.vectors))  # noqa: PTH111 - `Path` raises on ~a
+        self.vector_words, matrix = read_vectors(path, self.max_vectors)
         if matrix.shape[1] != self.word_dim:
             raise InputError(
                 f"vectors of {matrix.shape[1]} numbers, but word_dim is {self.word_dim}",
