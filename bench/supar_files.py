@@ -42,7 +42,7 @@ def las(predicted: Path, gold: Path) -> float:
 
 def _trees(path: Path) -> list[DependencyTree]:
     trees = []
-    for _, block in blocks(read_text(path)):
+    for _, block in blocks(path):
         rows = [line.split("\t") for line in block if is_word(line)]
         trees.append(DependencyTree(tuple(int(r[6]) for r in rows), tuple(r[7] for r in rows)))
     return trees

@@ -97,7 +97,7 @@ def test_mistakes_of_measure(folder, tmp_path, capsys):
         ([folder, "--vectors", tmp_path / "v.txt"], "v.txt: no such file"),
         ([folder, "--language_model", "no/such"], "causal language model 'no/such': neither"),
         ([folder, "--language_model", "x", "--kind", "odd"], "kind"),
-        ([folder, "--vectors", "x", "--device", "tpu"], "--device tpu: this machine has"),
+        ([folder, "--vectors", "x", "--device", "tpu"], "--device tpu: not the name"),
     ):
         assert says in mistake(capsys, "measure", *arguments)
 
