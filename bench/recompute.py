@@ -55,9 +55,9 @@ def cells_of(row: Record, folder: Path) -> Iterator[Cell]:
     """Yield the cells of a row of results whose records are in the folder of its system."""
     budget = row.get("budget")
     attack = f"{row.get('attack')}" + ("" if budget is None else f"_{100 * budget:g}")
-    names = list(folder.glob(f"**/{attack}/examples.jsonl"))
-    if len(names) == 1:
-        for name, value in attacked(read(names[0])).items():
+    files = list(folder.glob(f"**/{attack}/examples.jsonl"))
+    if len(files) == 1:
+        for name, value in attacked(read(files[0])).items():
             of_row: Any = row
             for key in name.split(" "):
                 of_row = of_row[key]

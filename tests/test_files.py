@@ -14,7 +14,15 @@ import pytest
 
 from robustparse import files
 from robustparse.errors import InputError
-from robustparse.files import make_folder, plain_name, read_json, read_lines, read_text, write_text
+from robustparse.files import (
+    make_folder,
+    opened,
+    plain_name,
+    read_json,
+    read_lines,
+    read_text,
+    write_text,
+)
 
 
 def zipped(**content: bytes) -> bytes:
@@ -68,6 +76,12 @@ def test_what_cannot_be_unpacked_is_called_packed(name, tmp_path, monkeypatch):
         assert caught.value.path == str(tmp_path / "a")
         assert says in caught.value.found
         assert "iconv" not in str(caught.value)
+
+
+def test_a_fault_of_what_reads_a_packed_file_is_no_damage(tmp_path):
+    (tmp_path / "a").write_bytes(PACKED["gzip"])
+    with pytest.raises(ValueError, match="a bug"), opened(tmp_path / "a"):
+        raise ValueError("a bug")
 
 
 def test_a_packed_file_says_what_it_is_called_when_unpacked(tmp_path):

@@ -21,14 +21,12 @@ def chosen_device(setting: str, device: str) -> str:
         InputError: there is no such device.
     """
     named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
-    found = None
+    key, expected = f"{setting} {device}", "auto, cpu or cuda (or cuda:1 and so on)"
     if named is None:
-        found = "not the name of a device"
-    elif device.startswith("cuda") and int(named[1] or 0) >= gpus():
-        found = f"this machine has {gpus()} GPUs that torch can use"
-    if found is not None:
-        expected = "auto, cpu or cuda (or cuda:1 and so on)"
-        raise InputError(found, key=f"{setting} {device}", expected=expected)
+        raise InputError("not the name of a device", key=key, expected=expected)
+    if device.startswith("cuda") and int(named[1] or 0) >= gpus():
+        problem = f"this machine has {gpus()} GPUs that torch can use"
+        raise InputError(problem, key=key, expected=expected)
     if device != "auto":
         return device
     return "cuda" if gpus() else "cpu"

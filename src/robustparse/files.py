@@ -57,10 +57,9 @@ _PACKED = {
 _ENDLESS = {Path("/dev") / name for name in ("zero", "full", "random", "urandom")}
 _TAR = (257, b"ustar")  # offset and content of the mark of an archive
 PACKED = 262  # number of first bytes that `is_packed` needs
-_DAMAGED = (
-    *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
-    *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
-)
+# What reading a file raises, and what opening a packed one raises besides.
+_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_UNOPENED = (ValueError, RuntimeError, NotImplementedError)
 _PIECE = 1 << 20  # bytes of lines that are read at once
 _EMPTY = "the file is empty"
 _NUL = "a NUL character, which does not occur in text"
@@ -145,22 +144,17 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str | None]]:
             whole: IO[bytes] = file if file.seekable() else BytesIO(start + file.read())
             whole.seek(0)
             yield (whole if how is None else _unpacking(whole, how, path)), how
-    except InputError:
-        raise
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except IsADirectoryError:
         raise InputError(
             "a folder", path=path, expected="a file", remedy="name one in it"
         ) from None
-    except _DAMAGED as error:
+    except _UNREADABLE as error:
         if how is not None:
-            found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
-            remedy = "copy the file again, or unpack it"
-            raise InputError(found, path=path, remedy=remedy) from None
-        if not isinstance(error, OSError):
-            raise
-        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+            raise _damaged(path, how, error) from None
+        said = error.strerror if isinstance(error, OSError) else None
+        raise InputError(f"cannot be read: {said or reason(error)}", path=path) from None
 
 
 def _all_unpacked(file: IO[bytes], how: str, path: Path) -> bytes:
@@ -185,15 +179,25 @@ def _unpacking(file: IO[bytes], how: str, path: str | Path) -> IO[bytes]:
     Raises:
         InputError: it is packed in another format than gzip, xz and zip, or holds several files.
     """
-    if how == "gzip":
-        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
-    if how == "xz":
-        return lzma.open(file)
-    if how == "zip":
-        return zipfile.ZipFile(file).open(_only_member(file, path))
+    try:
+        if how == "gzip":
+            return cast(IO[bytes], gzip.GzipFile(fileobj=file))
+        if how == "xz":
+            return lzma.open(file)
+        if how == "zip":
+            return zipfile.ZipFile(file).open(_only_member(file, path))
+    except InputError:  # a `ValueError`, too
+        raise
+    except _UNOPENED as error:
+        raise _damaged(path, how, error) from None
     found, remedy = f"compressed by {how}", "unpack the file"
     expected = "a plain file, or one compressed by gzip, xz or zip"
     raise InputError(found, path=path, expected=expected, remedy=remedy)
+
+
+def _damaged(path: str | Path, how: str, error: Exception) -> InputError:
+    found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
+    return InputError(found, path=path, remedy="copy the file again, or unpack it")
 
 
 def each_path(sources: Sources) -> list[Path]:
@@ -267,7 +271,7 @@ def plain_name(path: str | Path) -> str:
     try:
         with path.open("rb") as file:
             return Path(_only_member(file, path)).name
-    except _DAMAGED:  # reported when the file is read
+    except (*_UNREADABLE, *_UNOPENED):  # reported when the file is read
         return path.stem
 
 

@@ -218,11 +218,11 @@ def _check_format(start: bytes, path: Path) -> None:
     Raises:
         InputError: names the format, and a remedy.
     """
-    found = next((each for mark, each in _FORMATS.items() if start.startswith(mark)), None)
-    if found is None and _is_binary(start):
-        found = _WORD2VEC
-    if found is not None:
-        raise InputError(found[0], path=path, expected="text in UTF-8", remedy=found[1])
+    usual = _WORD2VEC if _is_binary(start) else None
+    other = next((each for mark, each in _FORMATS.items() if start.startswith(mark)), usual)
+    if other is not None:
+        name, remedy = other
+        raise InputError(name, path=path, expected="text in UTF-8", remedy=remedy)
 
 
 def _is_binary(start: bytes) -> bool:

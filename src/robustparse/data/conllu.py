@@ -176,8 +176,8 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             found = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
-        elif odd := [at for at in _TEXTS if not columns[at] or columns[at] != columns[at].strip()]:
-            found = f"the {_TEXTS[odd[0]]} (column {odd[0] + 1}) {_blanks(columns[odd[0]])}"
+        elif (at := next((at for at in _TEXTS if not _is_text(columns[at])), None)) is not None:
+            found = f"the {_TEXTS[at]} (column {at + 1}) {_blanks(columns[at])}"
             expected = "text"
         if found:
             raise InputError(found, path=path, line=number, expected=expected)
@@ -191,6 +191,10 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         expected = f"one that ends at word {len(rows)} or earlier"
         raise InputError(found, path=path, line=last_range, expected=expected)
     return rows
+
+
+def _is_text(column: str) -> bool:
+    return bool(column) and column == column.strip()
 
 
 def _blanks(text: str) -> str:

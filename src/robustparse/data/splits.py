@@ -19,8 +19,8 @@ def split_file(
     """Return the file of ``train``, ``dev`` or ``test`` in a folder, packed or not.
 
     Its name ends in the split, as in ``mr-train.tsv``, ignoring case; ``valid`` and ``validation``
-    serve as ``dev``. Names in which a letter precedes the split, such as ``mrtest.tsv`` and
-    ``latest.tsv``, count only if there is no other. Hidden files do not count: macOS adds them.
+    serve as ``dev``. Files such as ``mrtest.tsv`` and ``latest.tsv``, where a letter precedes the
+    split, are considered only if there is no other. Hidden files, which macOS adds, are ignored.
 
     Args:
         folder: the folder.
@@ -29,7 +29,7 @@ def split_file(
         is_split: tells whether another file or folder holds the split.
 
     Raises:
-        InputError: there is no such folder, or no file or several files match.
+        InputError: the folder does not exist, or not exactly one file matches.
     """
     if not folder.is_dir():
         expected = f"a folder with {split}{endings[0]} in it"
@@ -37,18 +37,18 @@ def split_file(
     names = _DEV if split == "dev" else split
     ending = rf"(-00000-of-00001)?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    found: list[Path] = []
+    matching: list[Path] = []
     for before in (r"(.*[\W\d_])?", ".*"):
         name = re.compile(rf"{before}({names}){ending}", re.IGNORECASE)
-        found = [path for path in visible if name.fullmatch(plain_name(path)) or is_split(path)]
-        if found:
+        matching = [path for path in visible if name.fullmatch(plain_name(path)) or is_split(path)]
+        if matching:
             break
-    if len(found) != 1:
-        listed = ", ".join(path.name for path in found) or "none"
+    if len(matching) != 1:
+        listed = ", ".join(path.name for path in matching) or "none"
         raise InputError(
-            f"{len(found)} files of the split {split} ({listed})",
+            f"{len(matching)} files of the split {split} ({listed})",
             path=folder,
             expected=f"one whose name ends in {split}{f' or {split}'.join(endings)}",
             remedy=f"name it with {split}_file",
         )
-    return found[0]
+    return matching[0]

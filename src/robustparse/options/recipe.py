@@ -14,13 +14,7 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 from robustparse import trust
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
-from robustparse.options.arguments import (
-    YAML,
-    Arguments,
-    check_objects,
-    checked,
-    each_option,
-)
+from robustparse.options.arguments import YAML, Arguments, check_objects, checked, each_option
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.yaml_files import read_yaml
 

@@ -130,11 +130,11 @@ def _systems(part: Contents) -> Table:
     heads += ["Success rate, %", *(f"Strict success ({score_name(name)}), %" for name in strict)]
     heads += ["Edits per sentence", "Sentences", "Attack"]
     cells = []
-    for number, (row, lost) in enumerate(zip(rows, losses_of(rows), strict=True)):
+    for row, *points in zip(rows, losses_of(rows), *([saved] if saved else []), strict=True):
         summary = row.summary
         values = [summary[when][score] for score in task.scores.names for when in WHEN]
         rates = [summary["success_rate"], *(row.strict.get(name) for name in strict)]
-        texts = [*map(shown, values), lost, *saved[number : number + 1], *map(shown, rates)]
+        texts = [*map(shown, values), *points, *map(shown, rates)]
         texts += [shown(summary["edits_per_sentence"]), f"{summary['n_sentences']:,}"]
         cells.append((row.name, [*texts, str(summary["attack"])]))
     return Table("Systems", ("System", *heads), cells)

@@ -106,7 +106,7 @@ def read_tags(
 
 
 def holds_lines(path: str | Path) -> bool:
-    """Tell whether an existing file has lines of words and tags, and is no treebank.
+    """Tell whether a path is that of a file with lines of words and tags; treebanks are others.
 
     Raises:
         InputError: it cannot be read.
@@ -205,7 +205,7 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_R
             remedy="leave them out, and move the tags to the last column",
         )
     width = 0
-    found: list[_Read] = []
+    sentences: list[_Read] = []
     for start, block in blocks(path):
         rows = {
             number: _cells(line)
@@ -234,30 +234,30 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_R
         labels = [match[1] for line in block if (match := _LABEL.fullmatch(line))]
         answer = TagSequence(tags, labels[0] if labels else "")
         example = Example(0, sentence, answer, text, row, ending, str(path))
-        found.append(_Read(example, [*rows]))
-    _check_words(path, found)
-    yield from found
+        sentences.append(_Read(example, [*rows]))
+    _check_words(path, sentences)
+    yield from sentences
 
 
-def _check_words(path: Path, found: Sequence[_Read]) -> None:
+def _check_words(path: Path, sentences: Sequence[_Read]) -> None:
     """Check that the first column holds words.
 
     Raises:
         InputError: the first line is a header, all words are tags of spans, or the words of all
             sentences are 1, 2, and so on.
     """
-    if not found:
+    if not sentences:
         return
-    (example, lines), *_ = found
+    (example, lines), *_ = sentences
     first, last = example.sentence.words[0], example.gold.tags[0]
     if first.lower() in _WORD_NAMES and last.lower() in _TAG_NAMES:
         message, remedy = f"a header ({first}, {last})", "remove the line"
         raise InputError(message, path=path, line=lines[0], expected="a word", remedy=remedy)
-    sentences = [read.example.sentence.words for read in found]
-    if max(map(len, sentences)) < 2:
+    texts = [read.example.sentence.words for read in sentences]
+    if max(map(len, texts)) < 2:
         return
-    numbered = all(words == tuple(map(str, range(1, len(words) + 1))) for words in sentences)
-    words = (word for words in sentences for word in words)
+    numbered = all(words == tuple(map(str, range(1, len(words) + 1))) for words in texts)
+    words = (word for words in texts for word in words)
     if numbered or all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words):
         message = f"{'numbers' if numbered else 'tags'} instead of words in the first column"
         expected, remedy = "the word first, its tag last", "remove or move the column"
@@ -304,7 +304,7 @@ def _label(cell: object, name: str, gold: bool) -> str:
     """Return the label of a text.
 
     Raises:
-        InputError: it is missing although every text must have one, or is no label.
+        InputError: it is missing, and ``gold`` is true; or it is neither a text nor a whole number.
     """
     label = label_text(cell)
     if label and not isinstance(cell, str | int):
