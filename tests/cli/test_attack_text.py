@@ -11,7 +11,7 @@ import robustparse as rp
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.beam import Greedy
-from robustparse.cli.main import main
+from robustparse.cli.main import _parsed, main
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example, Sentence
 from robustparse.victims import HuggingFaceClassifier
@@ -131,3 +131,9 @@ def test_typed_sentences_are_refused_in_a_file_of_options(
     (tmp_path / "options.yaml").write_text("text: a good film\n")
     options = ["--config", str(tmp_path / "options.yaml"), "--data", "sample", "--out", "folder"]
     assert "--text" in mistake(capsys, "attack", *RECIPE, "--victim", "hf:model", *options)
+
+
+@pytest.mark.parametrize("text", ["None", "~/", "010", "1:30"])
+def test_a_text_is_taken_as_it_is_typed(text: str) -> None:
+    parsed = _parsed("attack", [*RECIPE, "--victim", "hf:model", "--text", text])
+    assert parsed.options.text == text
