@@ -45,6 +45,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     }
     monkeypatch.setattr(quickstart, "STORIES", short)
     monkeypatch.setattr(quickstart_attack, "CURVE_SENTENCES", 25)
+    monkeypatch.setattr(quickstart_attack, "CERTIFIED_SENTENCES", 25)
     for drawn in SAMPLES:
         drawn.cache_clear()
     yield
@@ -58,7 +59,7 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
     captured = capsys.readouterr()
     assert captured.err == ""
     rows = table(captured.out)
-    curves = []
+    curves, certified = [], []
     for name in ("clean", "robust"):
         folder = tmp_path / name
         summary = json.loads((folder / "summary.json").read_text())
@@ -86,6 +87,13 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
         assert curve["x"] == [0.0, 15.0, 30.0]
         assert curve["y"][1] == pytest.approx(share)
         assert "robust/las" in (folder / "metrics.csv").read_text()
+        certificates = json.loads((folder / "certified/summary.json").read_text())
+        assert certificates["n_sentences"] == 25
+        assert certificates["inputs"] > certificates["n_changeable"] > 20
+        certified.append(certificates["certified"]["all"]["lower"]["las"])
+        assert certified[-1] <= certificates["certified"]["1"]["lower"]["las"]
+    said = " ".join(captured.out.split("Certified")[1].split("Report")[0].split())
+    assert re.findall(r"[\d.]+\d", said)[1:] == [f"{las:.1f}" for las in certified]
     page = (tmp_path / "report.html").read_text()
     assert "<svg" in page
     assert "LAS against edit budget, 25 sentences" in page

@@ -1,9 +1,10 @@
-"""Quickstart with attacks: train, attack, train adversarially, attack again.
+"""Quickstart with attacks: train, attack, train adversarially, attack again, certify both models.
 
 All values are read from the files that are written.
 """
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import pytorch_lightning as pl
 
-from robustparse.api.progress import attack_progress
+from robustparse.api.progress import attack_progress, certify_progress
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
@@ -19,12 +20,20 @@ from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.search.random_substitution import RandomSubstitution
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
+from robustparse.attacks.substitution_table import SubstitutionTable
+from robustparse.certificates.exhaustion import Exhaustive
 from robustparse.cli.quickstart_sample import Subject
 from robustparse.defenses.robustness_evaluation import RobustnessEvaluation
 from robustparse.defenses.substitution import SubstitutionAdversary
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.attack_processes import attacked_records
 from robustparse.evaluation.attack_sums import AttackSums
+from robustparse.evaluation.certificate_folder import certify_into
+from robustparse.evaluation.certificate_records import (
+    CERTIFICATES,
+    CertificateRun,
+    CertifiedSummary,
+)
 from robustparse.evaluation.records import (
     EXAMPLES,
     RUN,
@@ -41,10 +50,13 @@ from robustparse.models.victim import ModelVictim
 from robustparse.reports.page import build_report
 
 CURVE_SENTENCES = 200
+CERTIFIED_SENTENCES = 100
 
 
 class AttackStory(NamedTuple):
     """Trains a small model, attacks it, trains on against an online adversary, attacks again.
+
+    Both models are certified at the end.
 
     Args:
         subject: the data and the model.
@@ -69,7 +81,8 @@ class AttackStory(NamedTuple):
         """Train and attack both models; print the steps and the scores.
 
         Args:
-            folder: gets clean/ and robust/, each with a checkpoint and an attack; and report.html.
+            folder: gets clean/ and robust/, each with a checkpoint, an attack and certificates; and
+                report.html.
             seed: the seed of data, model and attack.
             defended: whether fine-tuning has an adversary.
         """
@@ -97,10 +110,13 @@ class AttackStory(NamedTuple):
         )
         console.print("[4/4] attacking again")
         after = self._attacked(robust, usual, seed)
+        certified = [self._certified(model, seed) for model in (clean, robust)]
         build_report([folder / "clean", folder / "robust"], folder / "report.html")
         title = f"sample {subject.sample}, test split"
         console.print(summary_table({"clean": before, "robust": after}, title, perturbed=False))
-        console.print(self._verdict(load(robust).task.scores.headline, before, after, defended))
+        score = load(robust).task.scores.headline
+        console.print(self._verdict(score, before, after, defended))
+        console.print(self._certified_verdict(score, certified))
         console.print(f"Report: {folder / 'report.html'}")
 
     def _attack(self, search: Search, seed: int) -> Attack:
@@ -142,6 +158,22 @@ class AttackStory(NamedTuple):
         write_text(folder / "curves.json", json.dumps({**axes, "curves": [curve]}))
         return summary
 
+    def _certified(self, checkpoint: Path, seed: int) -> CertifiedSummary:
+        """Certify the model where any words are replaced, each by its one substitute."""
+        folder, model = checkpoint.parent / "certified", load(checkpoint)
+        for name in (RUN, CERTIFICATES, SUMMARY):
+            (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another model
+        substitutes = {
+            tagged.rpartition("/")[0].lower(): [words[0].lower()]
+            for tagged, words in self.subject.lexicon(seed).items()
+            if words
+        }
+        exhaustive = Exhaustive(SubstitutionTable(substitutes), edits=(1, "all"))
+        test = model.task.files.sample(seed, "test")[:CERTIFIED_SENTENCES]
+        run: CertificateRun = {"victims": [checkpoint.name], "seed": seed}
+        with certify_progress(len(test)) as progress:
+            return certify_into(folder, exhaustive, test, ModelVictim([model]), run, progress)
+
     def _verdict(self, score: str, before: Summary, after: Summary, defended: bool) -> str:
         clean, attacked = (before[when][score] or 0.0 for when in WHEN)
         lost, back = clean - attacked, (after["attacked"][score] or 0.0) - attacked
@@ -150,4 +182,12 @@ class AttackStory(NamedTuple):
         return (
             f"The attack costs the clean {self.subject.model} {lost:.1f} points of "
             f"{score_name(score)}; {training} wins back {back:.1f}{share}."
+        )
+
+    def _certified_verdict(self, score: str, summaries: Sequence[CertifiedSummary]) -> str:
+        clean, robust = (each["certified"]["all"]["lower"][score] or 0.0 for each in summaries)
+        return (
+            f"Certified on {summaries[0]['n_sentences']} sentences: with any number of words "
+            f"replaced, each by its one substitute, {score_name(score)} is at least {clean:.1f} "
+            f"for the clean {self.subject.model} and {robust:.1f} for the robust one."
         )
