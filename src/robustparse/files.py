@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Sources = str | Path | Sequence[str | Path]
-"""A file, or several that are read as if they were joined in this order."""
+"""A file, or several that are read as if they were joined in this order; see `each_path`."""
 
 LOCK = ".lock"
 BLOCKS = ".blocks"  # the ending of the folder of blocks next to an output, see `cli.ray_blocks`
@@ -201,8 +201,13 @@ def _damaged(path: str | Path, how: str, error: Exception) -> InputError:
 
 
 def each_path(sources: Sources) -> list[Path]:
-    """Return the path of each file."""
-    return [Path(sources)] if isinstance(sources, str | Path) else [*map(Path, sources)]
+    """Return the path of each file; a pattern stands for all files that it matches.
+
+    Raises:
+        InputError: see `matching_files`.
+    """
+    several = [sources] if isinstance(sources, str | Path) else sources
+    return [Path(file) for each in several for file in matching_files(str(each))]
 
 
 def matching_files(pattern: str) -> list[str]:

@@ -288,7 +288,15 @@ NAMES = {
     "capitals": (("X-Test.{}",), "test", "X-Test.{}"),
     "other names of dev": (("valid.{}", "invalid.{}"), "dev", "valid.{}"),
     "a longer name of dev": (("mrvalidation.{}",), "dev", "mrvalidation.{}"),
-    "one shard": (("validation-00000-of-00001.{}",), "dev", "validation-00000-of-00001.{}"),
+    "one part": (("validation-00000-of-00001.{}",), "dev", "validation-00000-of-00001.{}"),
+    "all parts": (
+        ("train-00000-of-00002.{}", "train-00001-of-00002.{}", "test.{}"),
+        "train",
+        "train-*-of-00002.{}",
+    ),
+    "a missing part": (("train-00001-of-00002.{}",), "train", None),
+    "parts of two files": (("train-00000-of-00001.{}", "train-00000-of-00002.{}"), "train", None),
+    "parts and a file": (("train-00000-of-00001.{}", "train.{}"), "train", None),
     "two files": (("dev.{}", "validation.{}"), "dev", None),
     "none": (("eval.{}", "dev.txt", "dev"), "dev", None),
 }
@@ -307,6 +315,30 @@ def test_every_kind_of_corpus_finds_its_splits_alike(tmp_path: Path, name: str):
                 find(tmp_path / ending, split)
         else:
             assert find(tmp_path / ending, split).name == expected.format(ending)
+
+
+def test_a_split_of_several_files_is_read_as_one(tmp_path: Path):
+    """The parts of a dataset on the hub are found; other files are named by a pattern."""
+    rows = [f"text {row}\t{row % 3 - 1}\n" for row in range(60)]
+    folder = tmp_path / "with [brackets]"
+    folder.mkdir()
+    (tmp_path / "whole.tsv").write_text("".join(rows))
+    (tmp_path / "test.tsv").write_text("a text\t0\n")
+    for part in range(3):
+        text = "".join(rows[20 * part : 20 * part + 20])
+        (folder / f"train-0000{part}-of-00003.tsv").write_text(text)
+        (tmp_path / f"my{part}.tsv").write_text(text)
+
+    def read(**files: str) -> list[tuple[int, Sentence, str]]:
+        data = TextDataModule(test_file=str(tmp_path / "test.tsv"), **files)
+        return [(each.id, each.sentence, each.gold) for each in data.examples("train")]
+
+    whole = read(train_file=str(tmp_path / "whole.tsv"))
+    assert len(whole) == 60
+    assert read(folder=str(folder)) == whole
+    assert read(train_file=str(tmp_path / "my?.tsv")) == whole
+    with pytest.raises(InputError):
+        read(train_file=str(tmp_path / "none*.tsv"))
 
 
 def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):

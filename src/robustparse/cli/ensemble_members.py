@@ -20,7 +20,7 @@ from robustparse.cli.main import run
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.errors import InputError
 from robustparse.evaluation.claim import differences
-from robustparse.files import read_json, write_json
+from robustparse.files import each_path, read_json, write_json
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.options.arguments import each_option, plain_key
@@ -181,4 +181,5 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     with suppress(InputError):  # some corpora have no development set
         paths += filter(None, [module.path("dev")])
     named = {"model": settings["model"], "callbacks": settings["trainer"]["callbacks"]}
-    return {str(path): digest(str(path)) for path in paths} | recipe_digests({"init_args": named})
+    files = [file for path in paths for file in each_path(path)]
+    return {str(file): digest(str(file)) for file in files} | recipe_digests({"init_args": named})

@@ -35,14 +35,12 @@ Choose = Callable[[int], Sequence[int]]
 
 
 def read_treebank(
-    path: str | Path,
+    path: Sources,
     max_length: int | None = None,
     parsed: bool = True,
     limit: str = "max_length",
-    chosen: Collection[int] | None = None,
-    first: int = 0,
 ) -> list[Example]:
-    """Read the examples of a file.
+    """Read the examples of a file, or of several as of one.
 
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
@@ -50,14 +48,35 @@ def read_treebank(
         parsed: whether every sentence has a parse; if false, heads are not read, and every gold
             head is 0.
         limit: the option by which a user raises ``max_length``, for the message.
-        chosen: the positions of the sentences to read, from 0; by default all are read.
-        first: the id of the first sentence of the file.
 
     Raises:
         InputError: the file cannot be read, or is malformed; a parse is not a tree (in CoNLL-U with
             a single root); a sentence is over ``max_length``; or all words are ``_``.
     """
-    path = Path(path)
+    examples: list[Example] = []
+    for each in each_path(path):
+        examples += _read_file(each, max_length, parsed, limit, first=len(examples))
+    return examples
+
+
+def _read_file(
+    path: Path,
+    max_length: int | None,
+    parsed: bool,
+    limit: str,
+    first: int,
+    chosen: Collection[int] | None = None,
+) -> list[Example]:
+    """Read the examples of one file; see `read_treebank`.
+
+    Args:
+        path, max_length, parsed, limit: see `read_treebank`.
+        first: the id of the first sentence of the file.
+        chosen: the positions of the sentences to read, from 0; by default all are read.
+
+    Raises:
+        InputError: see `read_treebank`.
+    """
     examples: list[Example] = []
     for index, (line, block) in enumerate(blocks(path)):
         if chosen is not None and index not in chosen:
@@ -99,7 +118,7 @@ def read_some(paths: Sources, max_length: int | None, limit: str, choose: Choose
         begin, end = bisect_left(chosen, first), bisect_left(chosen, first + size)
         if begin < end:
             of_file = {position - first for position in chosen[begin:end]}
-            examples += read_treebank(path, max_length, True, limit, of_file, first)
+            examples += _read_file(path, max_length, True, limit, first, of_file)
         first += size
     return examples
 

@@ -124,7 +124,8 @@ class DataModule(pl.LightningDataModule, ABC):
 
     Args:
         folder: the folder of the three files, or ``sample`` for the embedded sample.
-        train_file: a file that replaces the one in ``folder``.
+        train_file: a file that replaces the one in ``folder``, or a pattern of several, such as
+            ``UD_*/*-train.conllu``, which are read as one.
         dev_file: a file that replaces the one in ``folder``.
         test_file: a file that replaces the one in ``folder``.
         batches: sizes of batches.
@@ -167,7 +168,7 @@ class DataModule(pl.LightningDataModule, ABC):
 
     @abstractmethod
     def read(self, path: str | Path) -> list[Example]:
-        """Return the examples of a file."""
+        """Return the examples of a file, or those of all files that match a pattern."""
 
     @abstractmethod
     def sample(self, split: str) -> list[Example]:
@@ -175,7 +176,7 @@ class DataModule(pl.LightningDataModule, ABC):
 
     @abstractmethod
     def find(self, folder: str, split: str) -> Path:
-        """Return the file of a split in a folder."""
+        """Return the file of a split in a folder, or the pattern of several."""
 
     @abstractmethod
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
@@ -193,7 +194,7 @@ class DataModule(pl.LightningDataModule, ABC):
         return self.sample(split) if path is None else self.read(path)
 
     def path(self, split: str) -> Path | None:
-        """Return the file of a split; None for the embedded sample.
+        """Return the file of a split, or the pattern of several; None for the embedded sample.
 
         Raises:
             InputError: no file is set for the split, or the folder has none.

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
+from glob import escape
 from pathlib import Path
 
 from robustparse.errors import InputError
 from robustparse.files import plain_name
 
 _DEV = "dev|valid|validation"  # names of the development data
+_PART = re.compile(r"(.*)-([0-9]{5})(-of-([0-9]{5})\..*)")  # of the files of a dataset on the hub
 
 
 def split_file(
@@ -21,6 +23,7 @@ def split_file(
     Its name ends in the split, as in ``mr-train.tsv``, ignoring case; ``valid`` and ``validation``
     serve as ``dev``. Files such as ``mrtest.tsv`` and ``latest.tsv``, where a letter precedes the
     split, are considered only if there is no other. Hidden files, which macOS adds, are ignored.
+    Numbered parts, such as ``train-00000-of-00002.parquet``, are returned as one pattern.
 
     Args:
         folder: the folder.
@@ -29,13 +32,13 @@ def split_file(
         is_split: tells whether another file or folder holds the split.
 
     Raises:
-        InputError: the folder does not exist, or not exactly one file matches.
+        InputError: the folder does not exist, not exactly one file matches, or a part is missing.
     """
     if not folder.is_dir():
         expected = f"a folder with {split}{endings[0]} in it"
         raise InputError("no such folder", path=folder, expected=expected)
     names = _DEV if split == "dev" else split
-    ending = rf"(-00000-of-00001)?({'|'.join(map(re.escape, endings))})"
+    ending = rf"(-[0-9]{{5}}-of-[0-9]{{5}})?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     matching: list[Path] = []
     for before in (r"(.*[\W\d_])?", ".*"):
@@ -43,6 +46,8 @@ def split_file(
         matching = [path for path in visible if name.fullmatch(plain_name(path)) or is_split(path)]
         if matching:
             break
+    if parts := _numbered_parts(folder, matching):
+        return parts
     if len(matching) != 1:
         listed = ", ".join(path.name for path in matching) or "none"
         raise InputError(
@@ -52,3 +57,23 @@ def split_file(
             remedy=f"name it with {split}_file",
         )
     return matching[0]
+
+
+def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
+    """Return a pattern for the numbered parts of a file, or the only one; None for other files.
+
+    Raises:
+        InputError: a part is missing.
+    """
+    parts = [part for file in files if (part := _PART.fullmatch(file.name))]
+    if not parts or len(parts) < len(files) or len({(part[1], part[3]) for part in parts}) > 1:
+        return None
+    before, _, after, count = parts[0].groups()
+    missing = {*range(int(count))} - {int(part[2]) for part in parts}
+    if missing:
+        found = f"{len(parts)} of {int(count)} files of {before}"
+        remedy = f"copy {before}-{min(missing):05d}{after} there too"
+        raise InputError(found, path=folder, remedy=remedy)
+    if len(files) == 1:
+        return files[0]
+    return Path(escape(str(folder))) / f"{escape(before)}-*{escape(after)}"

@@ -10,6 +10,7 @@ from robustparse.data.datamodule import DataModule, warn
 from robustparse.data.tables import read_table
 from robustparse.data.text_files import count_labels, find_split, read_texts
 from robustparse.errors import InputError, check_choice
+from robustparse.files import each_path
 from robustparse.types import Example
 
 _LIMIT = "data.init_args.max_length"
@@ -63,23 +64,23 @@ class TextDataModule(DataModule):
         return kept
 
     def _known(self, path: str | Path) -> Known:
-        """Return what the other files of the corpus show about a file."""
+        """Return what the other splits of the corpus show about a file."""
         return Known(
-            elsewhere=lambda: self._labels_but_of(Path(path)),
-            first_rows=lambda: self._first_rows_but_of(Path(path)),
+            elsewhere=lambda: self._labels_but_of(path),
+            first_rows=lambda: self._first_rows_but_of(path),
         )
 
-    def _others(self, path: Path) -> Iterator[Path]:
-        """Yield the other files of the corpus."""
+    def _others(self, path: str | Path) -> Iterator[Path]:
+        """Yield the files of the other splits."""
         for split in self.files:
             try:
                 other = self.path(split)
+                files = [] if other is None or str(other) == str(path) else each_path(other)
             except InputError:  # reported when the split is read
                 continue
-            if other is not None and other != path:
-                yield other
+            yield from files
 
-    def _first_rows_but_of(self, path: Path) -> list[list[Any]]:
+    def _first_rows_but_of(self, path: str | Path) -> list[list[Any]]:
         """Return the first row of each other file whose columns have no names."""
         rows = []
         for other in self._others(path):
@@ -91,7 +92,7 @@ class TextDataModule(DataModule):
                 rows.append([*table.rows[0][1].values()])
         return rows
 
-    def _labels_but_of(self, path: Path) -> Counter[str]:
+    def _labels_but_of(self, path: str | Path) -> Counter[str]:
         """Count the labels of the other splits.
 
         A file whose column of labels holds mostly different strings has no labels.

@@ -73,10 +73,7 @@ class DependencyFiles(Files):
             problem = "are named, but those of a treebank are fixed"
             name = in_short([*map(str, each_path(path))])
             raise InputError(problem, path=name, key="columns", remedy="leave them out")
-        examples: list[Example] = []
-        for each in each_path(path):
-            examples += read_treebank(each, max_length, gold, limit, first=len(examples))
-        return examples
+        return read_treebank(path, max_length, gold, limit)
 
     def read_some(
         self, path: Sources, max_length: int | None, limit: str, choose: Choose
