@@ -181,7 +181,7 @@ def _rows(
     columns: list[str] | None,
     shard: Shard | None,
 ) -> Iterator[list[Example]]:
-    """Yield the examples of tables, which are read as a whole, in pieces; or those of a shard."""
+    """Yield the examples of tables, which are read first, in pieces; or those of a shard."""
     task, paths, copied = victim.task, list[Path](), dict[str, str]()
     with TemporaryDirectory() as folder, _named(copied, _shown(in_short(names)), 0):
         for number, data in enumerate(names):
@@ -193,8 +193,8 @@ def _rows(
                     _copy(path, b"".join(_lines(source, _shown(data))))
             paths.append(path)
         known = known_to(victim)
-        examples = task.files.read(paths, max_length, False, "--max_length", columns, known)
-        examples = examples if shard is None else [*shard.part(examples)]
+        choose = None if shard is None else lambda lengths: shard.part(range(len(lengths)))
+        examples = task.files.read(paths, max_length, False, "--max_length", columns, known, choose)
         task.files.check(examples, in_short(names), victim.check)
     for first in range(0, len(examples), ROWS):
         yield examples[first : first + ROWS]

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from robustparse.data.chosen import Choose
 from robustparse.data.splits import split_file
 from robustparse.errors import InputError
 from robustparse.files import Sources, each_path, plain_name, read_lines, written
@@ -28,10 +29,6 @@ _RANGE_OR_EMPTY = re.compile(r"([0-9]{1,9})([-.])([0-9]{1,9})")
 # The columns that are read as text, from 0.
 _TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
 _HIDDEN = "_"  # the form of every word in a treebank that is released without its text
-
-
-Choose = Callable[[int], Sequence[int]]
-"""Returns the positions of the sentences to read, in rising order, given their number in all."""
 
 
 def read_treebank(
@@ -57,12 +54,27 @@ def read_treebank(
         InputError: the file cannot be read, or is malformed; a parse is not a tree (in CoNLL-U with
             a single root); a sentence is over ``max_length``; or all words are ``_``.
     """
-    path = Path(path)
-    examples: list[Example] = []
+    return list(each_example(Path(path), max_length, parsed, limit, chosen, first))
+
+
+def each_example(
+    path: Path,
+    max_length: int | None = None,
+    parsed: bool = True,
+    limit: str = "max_length",
+    chosen: Collection[int] | None = None,
+    first: int = 0,
+) -> Iterator[Example]:
+    """Yield the examples of a file one by one; see `read_treebank`."""
+    words, hidden = 0, True
     for index, (line, block) in enumerate(blocks(path)):
         if chosen is not None and index not in chosen:
             continue
         example = _example(first + index, path, line, block, parsed)
+        words, hidden = (
+            words + len(example.sentence),
+            hidden and {*example.sentence.words} == {_HIDDEN},
+        )
         if max_length is not None and len(example.sentence) > max_length:
             raise InputError(
                 f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",
@@ -70,37 +82,39 @@ def read_treebank(
                 line=line,
                 remedy=f"raise {limit} or take the sentence out of the file",
             )
-        examples.append(example)
-    if examples and all(word == _HIDDEN for each in examples for word in each.sentence.words):
-        words = sum(len(example.sentence) for example in examples)
+        yield example
+    if words and hidden:
         raise InputError(
             f"the words are missing: '_' in column 2 of {words} of {words} words",
             path=path,
             expected="a treebank with its text",
             remedy="merge the words in, as the treebank's README explains",
         )
-    return examples
 
 
-def read_some(paths: Sources, max_length: int | None, limit: str, choose: Choose) -> list[Example]:
-    """Read some sentences of treebanks that are read as one; the others are only counted.
+def read_some(
+    paths: Sources, max_length: int | None, parsed: bool, limit: str, choose: Choose
+) -> list[Example]:
+    """Read some sentences of treebanks that are read as one; of the others, words are counted.
 
     Args:
-        paths, max_length, limit: see `read_treebank`.
-        choose: given the number of sentences, returns the positions of those to read, in rising
-            order.
+        paths, max_length, parsed, limit: see `read_treebank`.
+        choose: chooses the sentences.
 
     Raises:
-        InputError: see `read_treebank`; sentences that are only counted are not checked.
+        InputError: see `read_treebank`; sentences that are not chosen are not checked.
     """
-    sizes = [(path, sum(1 for _ in blocks(path))) for path in each_path(paths)]
-    chosen, examples, first = choose(sum(size for _, size in sizes)), list[Example](), 0
-    for path, size in sizes:
-        begin, end = bisect_left(chosen, first), bisect_left(chosen, first + size)
+    lengths = [
+        (path, [sum(map(is_word, block)) for _, block in blocks(path)]) for path in each_path(paths)
+    ]
+    chosen = choose([length for _, of_file in lengths for length in of_file])
+    examples, first = list[Example](), 0
+    for path, of_file in lengths:
+        begin, end = bisect_left(chosen, first), bisect_left(chosen, first + len(of_file))
         if begin < end:
-            of_file = {position - first for position in chosen[begin:end]}
-            examples += read_treebank(path, max_length, True, limit, of_file, first)
-        first += size
+            positions = {position - first for position in chosen[begin:end]}
+            examples += each_example(path, max_length, parsed, limit, positions, first)
+        first += len(of_file)
     return examples
 
 
@@ -130,7 +144,7 @@ def is_conllx(path: str | Path) -> bool:
 
 def is_word(line: str) -> bool:
     """Tell whether a line of a checked block is a word: no comment, range or empty node."""
-    return _NUMBER.fullmatch(line.split("\t", 1)[0]) is not None
+    return line.partition("\t")[0].isdecimal()
 
 
 def _example(index: int, path: Path, start: int, block: list[str], parsed: bool) -> Example:
