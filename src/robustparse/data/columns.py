@@ -487,13 +487,13 @@ def _by_name(
     else:
         texts = _text_columns(names, known, form)
         label = _label_column(table, names, texts, known, form)
-    needed = (*texts, label) if labelled else texts
+    raw = ("raw", "slots") if form.raw and {"raw", "slots"} <= set(names) else ()
+    needed = (*texts, label, *raw) if labelled else (*texts, *raw)
     for line, values in table.rows:
         for name in needed:
             if name not in values:
                 raise _no_column(table, line, name, (*texts, label), [*map(str, values)])
-    raw = ("raw", "slots") if form.raw and {"raw", "slots"} <= set(names) else None
-    return _Roles(texts, label, raw)
+    return _Roles(texts, label, raw or None)
 
 
 def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str, ...]:
