@@ -14,6 +14,8 @@ Choose = Callable[[Sequence[int]], Sequence[int]]
 
 
 class _ReadAgain(Generic[T]):
+    """Items that are read again in each loop over them."""
+
     def __init__(self, read: Callable[[], Iterator[T]]) -> None:
         self._read = read
 

@@ -66,15 +66,13 @@ def each_example(
     first: int = 0,
 ) -> Iterator[Example]:
     """Yield the examples of a file one by one; see `read_treebank`."""
-    words, hidden = 0, True
+    words, hidden = 0, True  # so far
     for index, (line, block) in enumerate(blocks(path)):
         if chosen is not None and index not in chosen:
             continue
         example = _example(first + index, path, line, block, parsed)
-        words, hidden = (
-            words + len(example.sentence),
-            hidden and {*example.sentence.words} == {_HIDDEN},
-        )
+        words += len(example.sentence)
+        hidden = hidden and all(word == _HIDDEN for word in example.sentence.words)
         if max_length is not None and len(example.sentence) > max_length:
             raise InputError(
                 f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",
