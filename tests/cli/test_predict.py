@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -255,10 +256,14 @@ def test_what_fails_is_named(made, tmp_path, monkeypatch, capsys):
     )
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"The dog barks .\n")))
 
-    def full(self: Path, content: bytes) -> int:
-        raise OSError(28, "No space left on device")
+    whole = Path.open
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    def full(self: Path, *args: Any, **more: Any) -> Any:
+        if self.name == "piece.txt":
+            raise OSError(28, "No space left on device")
+        return whole(self, *args, **more)
+
+    monkeypatch.setattr(Path, "open", full)
     found = mistake(capsys, *arguments)
     assert "piece.txt: cannot be written (No space left on device)" in found
     assert not out.exists()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,7 +42,7 @@ from robustparse.models.victim import ModelVictim, Precision
 from robustparse.options.recipe import made, without_packing
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tasks.registry import check_ending
-from robustparse.tasks.task import ReadsSome, Task
+from robustparse.tasks.task import Task
 from robustparse.types import Example
 from robustparse.victims.black_box import BlackBox
 
@@ -256,9 +257,8 @@ class DataFile:
     def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008
         """Read the sentences.
 
-        A shard takes its own. Sentences of other shards are counted, and not read, in treebanks;
-        other files and datasets are read as a whole: which rows have an answer, what the columns
-        mean and how tags are written depends on all rows.
+        A shard keeps only its own in memory. Others are kept, too, where rows may take several
+        lines, in CSV, quoted TSV and JSON lists, in Parquet and datasets, and in packed files.
 
         Args:
             task: the task of their gold answers.
@@ -280,18 +280,15 @@ class DataFile:
             return self._chosen_of(whole)
         check_same_kind(self.names)
         check_ending(self.names[0], task)
-        counted = self.unit == "sentences" and self.columns is None and self.shard is not None
-        if counted and isinstance(files, ReadsSome):
-            return files.read_some(
-                self.names,
-                self.max_length,
-                "--max_length",
-                lambda count: self._chosen([1] * count),
-            )
-        whole = files.read(
-            self.names, self.max_length, limit="--max_length", columns=self.columns, known=known
+        read = partial(
+            files.read,
+            self.names,
+            self.max_length,
+            limit="--max_length",
+            columns=self.columns,
+            known=known,
         )
-        return self._chosen_of(whole)
+        return self._chosen_of(read()) if self.shard is None else read(choose=self._chosen)
 
     def _chosen_of(self, whole: Sequence[Example]) -> list[Example]:
         positions = self._chosen([len(example.sentence) for example in whole])

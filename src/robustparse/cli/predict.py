@@ -181,7 +181,7 @@ def _rows(
     columns: list[str] | None,
     shard: Shard | None,
 ) -> Iterator[list[Example]]:
-    """Yield the examples of tables, which are read as a whole, in pieces; or those of a shard."""
+    """Yield the examples of tables, which are read first, in pieces; or those of a shard."""
     task, paths, copied = victim.task, list[Path](), dict[str, str]()
     with TemporaryDirectory() as folder, _named(copied, _shown(in_short(names)), 0):
         for number, data in enumerate(names):
@@ -190,11 +190,11 @@ def _rows(
                 path = Path(folder, f"{number}.{ending}")
                 copied[str(path)] = _shown(data)
                 with _opened(data) as source:
-                    _copy(path, b"".join(_lines(source, _shown(data))))
+                    _copy(path, _lines(source, _shown(data)))
             paths.append(path)
         known = known_to(victim)
-        examples = task.files.read(paths, max_length, False, "--max_length", columns, known)
-        examples = examples if shard is None else [*shard.part(examples)]
+        choose = None if shard is None else lambda lengths: shard.part(range(len(lengths)))
+        examples = task.files.read(paths, max_length, False, "--max_length", columns, known, choose)
         task.files.check(examples, in_short(names), victim.check)
     for first in range(0, len(examples), ROWS):
         yield examples[first : first + ROWS]
@@ -233,7 +233,7 @@ def _texts(
                 needed = not any_text and data == names[-1]
                 for first, content in _pieces(lines, multiline, needed):
                     any_text = True
-                    _copy(piece, content)
+                    _copy(piece, [content])
                     with _named({str(piece): _shown(data)}, _shown(data), skipped + first):
                         if ending == RAW:
                             if not first:
@@ -248,9 +248,10 @@ def _texts(
                     yield examples
 
 
-def _copy(piece: Path, content: bytes) -> None:
-    with writing(piece, "it is needed for a piece of the data", "free some space there"):
-        piece.write_bytes(content)
+def _copy(piece: Path, content: Iterable[bytes]) -> None:
+    needed, remedy = "it is needed for a piece of the data", "free some space there"
+    with writing(piece, needed, remedy), piece.open("wb") as file:
+        file.writelines(content)
 
 
 def _ending_of(data: str) -> str:

@@ -6,13 +6,14 @@ data, if the table has them; usual names; positions (text, label or premise, hyp
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robustparse.data.tables import Table
+from robustparse.data.chosen import repeatable
+from robustparse.data.tables import NumberedRow, Table
 from robustparse.errors import InputError
 from robustparse.types import ColumnName, Example, Layout
 
@@ -71,12 +72,12 @@ class Rows(NamedTuple):
     """The rows of a table without its header, and the meaning of its columns.
 
     Attributes:
-        rows: line and values of each row.
+        table: the table without its header.
         layout: layout of the table; it names a label column even if the table has none.
         guessed: the table's first line if its columns were chosen by their position only.
     """
 
-    rows: Sequence[tuple[int, Mapping[ColumnName, Any]]]
+    table: Table
     layout: Layout
     guessed: int | None
 
@@ -142,11 +143,11 @@ def choose(
     """
     if table.named:
         return _rows(table, _by_name(table, columns, known, form, labelled), form)
-    line, first = table.rows[0]
+    line, first = table.first
     cells = [label_text(cell) for cell in first.values()]
     is_raw = form.raw and len(cells) > 3 and columns is None
-    if is_raw and all(map(_holds_slots, table.rows[1:])):
-        if not _holds_slots(table.rows[0]) and form.is_header(table, known):
+    if is_raw and all(map(_holds_slots, table.others)):
+        if not _holds_slots(table.first) and form.is_header(table, known):
             _tell_header(table, cells)
             table = with_names(table)
         return _rows(table, _by_position(table, form), form, guessed=line)
@@ -184,9 +185,7 @@ def choose_alike(
         choose(table, columns, each, form, labelled)
         for table, each in zip(tables, _with_others(tables, known), strict=True)
     ]
-    check_alike(
-        [(table.path, _described(rows)) for table, rows in zip(tables, chosen, strict=True)]
-    )
+    check_alike([(rows.table.path, _described(rows)) for rows in chosen])
     return chosen
 
 
@@ -214,29 +213,31 @@ def _with_others(tables: Sequence[Table], known: Known) -> list[Known]:
     if len(tables) == 1:
         return [known]
     # Other tables help to find headers only where columns are unnamed.
-    unnamed = [[] if table.named else [*table.rows] for table in tables]
-    counts = [Counter(_last_cell(values) for _, values in rows[1:]) for rows in unnamed]
-    firsts = [[*rows[0][1].values()] if rows else [] for rows in unnamed]
-    total = Counter[str]()
-    for count in counts:
-        total.update(count)
+    unnamed = [table for table in tables if not table.named]
 
-    def others(number: int) -> Known:
+    @cache
+    def counts() -> list[Counter[str]]:
+        return [Counter(_last_cell(values) for _, values in table.others) for table in unnamed]
+
+    def others(table: Table) -> Known:
         return replace(
             known,
-            elsewhere=lambda: Counter(known.elsewhere()) + (total - counts[number]),
+            elsewhere=lambda: sum(
+                (count for each, count in zip(unnamed, counts(), strict=True) if each is not table),
+                Counter(known.elsewhere()),
+            ),
             first_rows=lambda: [
                 *known.first_rows(),
-                *(row for at, row in enumerate(firsts) if row and at != number),
+                *([*each.first[1].values()] for each in unnamed if each is not table),
             ],
         )
 
-    return [others(number) for number in range(len(tables))]
+    return [others(table) for table in tables]
 
 
 def _described(rows: Rows) -> str:
     """Describe the format of a table with everything that its writer depends on."""
-    layout, names = rows.layout, [*map(str, rows.rows[0][1])]
+    layout, names = rows.layout, [*map(str, rows.table.first[1])]
     kind = layout.kind if layout.kind != "csv" else f"csv divided by {layout.delimiter!r}"
     columns = (*layout.texts, layout.label, *(layout.raw or ()))
     used = ", ".join(repr(each) if isinstance(each, str) else str(each + 1) for each in columns)
@@ -253,20 +254,23 @@ def is_label_header(table: Table, known: Known) -> bool:
     other rows; without one, if another file of the corpus begins with the same row, or if there are
     enough rows and few other labels occur only once.
     """
-    first, *others = _last_cells(table)
-    if not first or first in others or first in NO_LABEL:
+    first, others = _last_cells(table)
+    if not first or first in NO_LABEL:
+        return False
+    rest = Counter(others)
+    if first in rest:
         return False
     if known.labels is not None:
-        answered = sum(label in known.labels for label in others)
-        enough = 2 * answered >= max(1, len(others))
+        answered = sum(rest[label] for label in {*known.labels})
+        enough = 2 * answered >= max(1, rest.total())
         is_label = first.casefold() in map(str.casefold, known.labels)  # perhaps in other casing
         return not is_label and (enough or _is_row_of_words(table))
     counts = Counter(known.elsewhere())
     if first in counts:
         return False
-    if _is_row_of_words(table) or [*table.rows[0][1].values()] in map(list, known.first_rows()):
+    if _is_row_of_words(table) or [*table.first[1].values()] in map(list, known.first_rows()):
         return True
-    counts.update(others)
+    counts.update(rest)
     rare = sum(count == 1 for count in counts.values())
     return counts.total() >= _ENOUGH and rare <= _RARE * counts.total()
 
@@ -276,10 +280,12 @@ def _is_row_of_words(table: Table) -> bool:
 
     The first cell may be empty, as above the row numbers that spreadsheets and R write.
     """
-    first, *others = ([*map(label_text, values.values())] for _, values in table.rows)
-    cells = first[1:] if not first[0] else first
-    words = all(len(cell.split()) == 1 and any(map(str.isalpha, cell)) for cell in cells)
-    return words and bool(others) and all(any(" " in cell for cell in row) for row in others)
+    first, *cells = map(label_text, table.first[1].values())
+    words = [first, *cells] if first else cells
+    if not all(len(cell.split()) == 1 and any(map(str.isalpha, cell)) for cell in words):
+        return False
+    texts = (any(" " in label_text(cell) for cell in row.values()) for _, row in table.others)
+    return next(texts, False) and all(texts)
 
 
 def _is_one_name(table: Table) -> bool:
@@ -295,7 +301,7 @@ def _is_one_name(table: Table) -> bool:
 
 def _tell_header(table: Table, cells: Sequence[str]) -> None:
     tell(
-        f"{table.path}: line {table.rows[0][0]} is taken for a header ({', '.join(cells)}); "
+        f"{table.path}: line {table.first[0]} is taken for a header ({', '.join(cells)}); "
         "if it is data, add a line with the names of the columns above it"
     )
 
@@ -308,11 +314,11 @@ def tell(message: str) -> None:
     rank_zero_only(log.warning)("%s", message)
 
 
-def _last_cells(table: Table) -> list[str]:
-    """Return the last cell of the first row and of all rows that differ from it."""
-    first, *others = (values for _, values in table.rows)
-    rows = [first, *(values for values in others if values != first)]
-    return [_last_cell(values) for values in rows]
+def _last_cells(table: Table) -> tuple[str, Iterator[str]]:
+    """Return the last cell of the first row, and those of all rows that differ from it."""
+    first = table.first[1]
+    others = (_last_cell(values) for _, values in table.others if values != first)
+    return _last_cell(first), others
 
 
 def _last_cell(values: dict[ColumnName, Any]) -> str:
@@ -325,7 +331,7 @@ def _default_names(form: Format) -> list[list[str]]:
     return [[*names, form.labels[0]] for names in texts]
 
 
-def _holds_slots(row: tuple[int, Mapping[ColumnName, Any]]) -> bool:
+def _holds_slots(row: NumberedRow) -> bool:
     cells = [*row[1].values()]
     return len(cells) > 3 and str(cells[3]).lstrip().startswith("{")
 
@@ -348,7 +354,7 @@ def _names_columns(
     if (texts and labels) or not (texts or labels or remembered):
         return texts
     # A text may consist of such a word. Its label then also occurs in other rows.
-    first, *others = _last_cells(table)
+    first, others = _last_cells(table)
     return len(cells) == 1 or first not in others
 
 
@@ -359,16 +365,29 @@ def with_names(table: Table) -> Table:
         InputError: a name is repeated; there is no other row; or a row has another length or
             repeats the header.
     """
-    line, first = table.rows[0]
+    line, first = table.first
     names = [label_text(name) for name in first.values()]
     if twice := [name for name in names if names.count(name) > 1]:
         found = f"the column {twice[0]!r} twice"
         raise InputError(found, path=table.path, line=line, expected="a different name for each")
-    rows: list[tuple[int, dict[ColumnName, Any]]] = []
-    for number, values in table.rows[1:]:
+    rows = repeatable(lambda: _with_names(table, names), table.kept)
+    if not sum(1 for _ in rows):  # which finds mistakes in all rows
+        found = f"a header ({', '.join(names)}) without texts"
+        raise InputError(found, path=table.path, line=line)
+    return replace(table, named=True, rows=rows)
+
+
+def _with_names(table: Table, names: Sequence[str]) -> Iterator[NumberedRow]:
+    """Yield all rows but the first, with its cells as the names of their values.
+
+    Raises:
+        InputError: a row has another length or repeats the header.
+    """
+    line, first = table.first
+    for number, values in table.others:
         if len(values) != len(names):
             found, expected = f"{len(values)} columns", f"{len(names)}, as in line {line}"
-            numbered = all(len(values) == len(names) + 1 for _, values in table.rows[1:])
+            numbered = all(len(values) == len(names) + 1 for _, values in table.others)
             remedy = (
                 "if the first column holds numbers or names of rows, as R writes them, add a name "
                 f"for it in front of line {line}, or write the file with row.names = FALSE"
@@ -383,20 +402,16 @@ def with_names(table: Table) -> Table:
         if values == first:
             found = f"the header of line {line} again"
             raise InputError(found, path=table.path, line=number, remedy="remove the line")
-        rows.append((number, dict(zip(names, values.values(), strict=True))))
-    if not rows:
-        found = f"a header ({', '.join(names)}) without texts"
-        raise InputError(found, path=table.path, line=line)
-    return replace(table, named=True, rows=rows)
+        yield number, dict(zip(names, values.values(), strict=True))
 
 
 def _rows(table: Table, roles: _Roles, form: Format, guessed: int | None = None) -> Rows:
     label = roles.label
     if label is None:
-        label = form.labels[0] if table.named else len(table.rows[0][1])
+        label = form.labels[0] if table.named else len(table.first[1])
     header = table.named and table.kind in ("tsv", "quoted tsv", "csv")
     layout = Layout(table.kind, roles.texts, label, table.delimiter, header, roles.raw)
-    return Rows(table.rows, layout, guessed)
+    return Rows(table, layout, guessed)
 
 
 # Columns without names
@@ -408,7 +423,7 @@ def _by_position(table: Table, form: Format) -> _Roles:
     Raises:
         InputError: a row has another number of columns; the error names its line.
     """
-    columns = [*table.rows[0][1]]
+    columns = [*table.first[1]]
     width = max(2, min(4, len(columns)) if form.raw else len(columns))
     for line, values in table.rows:
         size = min(4, len(values)) if form.raw else len(values)
@@ -433,12 +448,12 @@ def _other_width(
     elif len(cells) > 3 and not form.raw:
         remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
     expected = form.widths.get(width) or " or ".join(form.widths[each] for each in form.widths)
-    expected += ", as in the lines before" if line > table.rows[0][0] else ""
+    expected += ", as in the lines before" if line > table.first[0] else ""
     return InputError(found, path=table.path, line=line, expected=expected, remedy=remedy)
 
 
 def _no_header(table: Table, columns: Sequence[str]) -> InputError:
-    line, first = table.rows[0]
+    line, first = table.first
     shown = "\t".join(map(str, first.values()))
     missing = next((name for name in columns if name not in first.values()), columns[0])
     return InputError(
@@ -466,19 +481,19 @@ def _by_name(
     Raises:
         InputError: a column is missing; the error names line and column.
     """
-    names = [str(name) for name in table.rows[0][1]]
+    names = [str(name) for name in table.first[1]]
     if columns is not None:
         texts, label = tuple(columns[:-1]), columns[-1]
     else:
         texts = _text_columns(names, known, form)
         label = _label_column(table, names, texts, known, form)
-    needed = (*texts, label) if labelled else texts
+    raw = ("raw", "slots") if form.raw and {"raw", "slots"} <= set(names) else ()
+    needed = (*texts, label, *raw) if labelled else (*texts, *raw)
     for line, values in table.rows:
         for name in needed:
             if name not in values:
                 raise _no_column(table, line, name, (*texts, label), [*map(str, values)])
-    raw = ("raw", "slots") if form.raw and {"raw", "slots"} <= set(names) else None
-    return _Roles(texts, label, raw)
+    return _Roles(texts, label, raw or None)
 
 
 def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str, ...]:
@@ -528,13 +543,13 @@ def _label_column(
 
 def _could_be_labels(table: Table, name: str, known: Known) -> bool:
     """Tell whether a column holds a classifier's labels or, without one, few different values."""
-    values = [values.get(name) for _, values in table.rows]
-    if not all(value is None or isinstance(value, str | int) for value in values):
+    if not all(isinstance(row.get(name), str | int | None) for _, row in table.rows):
         return False
-    labels = list(filter(None, map(label_text, values)))
-    if known.labels is not None:
-        return 2 * sum(label in known.labels for label in labels) > len(labels)
-    return 1 < len(set(labels)) <= len(labels) // 2
+    labels = filter(None, (label_text(row.get(name)) for _, row in table.rows))
+    if known.labels is not None:  # for more than half of the rows
+        return sum(1 if label in known.labels else -1 for label in labels) > 0
+    counts = Counter(labels)
+    return 1 < len(counts) <= counts.total() // 2
 
 
 def _no_column(

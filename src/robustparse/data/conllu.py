@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from robustparse.data.chosen import Choose
 from robustparse.data.splits import split_file
 from robustparse.errors import InputError
 from robustparse.files import Sources, each_path, plain_name, read_lines, written
@@ -30,15 +31,12 @@ _TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
 _HIDDEN = "_"  # the form of every word in a treebank that is released without its text
 
 
-Choose = Callable[[int], Sequence[int]]
-"""Returns the positions of the sentences to read, in rising order, given their number in all."""
-
-
 def read_treebank(
     path: Sources,
     max_length: int | None = None,
     parsed: bool = True,
     limit: str = "max_length",
+    choose: Choose | None = None,
 ) -> list[Example]:
     """Read the examples of a file, or of several as of one.
 
@@ -48,40 +46,54 @@ def read_treebank(
         parsed: whether every sentence has a parse; if false, heads are not read, and every gold
             head is 0.
         limit: the option by which a user raises ``max_length``, for the message.
+        choose: chooses the sentences to read. Of the others only the words are counted: they are
+            not checked.
 
     Raises:
         InputError: the file cannot be read, or is malformed; a parse is not a tree (in CoNLL-U with
             a single root); a sentence is over ``max_length``; or all words are ``_``.
     """
-    examples: list[Example] = []
-    for each in each_path(path):
-        examples += _read_file(each, max_length, parsed, limit, first=len(examples))
+    paths, examples = each_path(path), list[Example]()
+    if choose is None:
+        for each in paths:
+            examples += each_example(each, max_length, parsed, limit, first=len(examples))
+        return examples
+    lengths = [[sum(map(is_word, block)) for _, block in blocks(each)] for each in paths]
+    chosen, first = choose([length for of_file in lengths for length in of_file]), 0
+    for each, of_file in zip(paths, lengths, strict=True):
+        begin, end = bisect_left(chosen, first), bisect_left(chosen, first + len(of_file))
+        if begin < end:
+            positions = {position - first for position in chosen[begin:end]}
+            examples += each_example(each, max_length, parsed, limit, positions, first)
+        first += len(of_file)
     return examples
 
 
-def _read_file(
+def each_example(
     path: Path,
-    max_length: int | None,
-    parsed: bool,
-    limit: str,
-    first: int,
+    max_length: int | None = None,
+    parsed: bool = True,
+    limit: str = "max_length",
     chosen: Collection[int] | None = None,
-) -> list[Example]:
-    """Read the examples of one file; see `read_treebank`.
+    first: int = 0,
+) -> Iterator[Example]:
+    """Yield the examples of a file one by one.
 
     Args:
         path, max_length, parsed, limit: see `read_treebank`.
-        first: the id of the first sentence of the file.
         chosen: the positions of the sentences to read, from 0; by default all are read.
+        first: the id of the first sentence of the file.
 
     Raises:
         InputError: see `read_treebank`.
     """
-    examples: list[Example] = []
+    words, hidden = 0, True  # so far
     for index, (line, block) in enumerate(blocks(path)):
         if chosen is not None and index not in chosen:
             continue
         example = _example(first + index, path, line, block, parsed)
+        words += len(example.sentence)
+        hidden = hidden and all(word == _HIDDEN for word in example.sentence.words)
         if max_length is not None and len(example.sentence) > max_length:
             raise InputError(
                 f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",
@@ -89,38 +101,14 @@ def _read_file(
                 line=line,
                 remedy=f"raise {limit} or take the sentence out of the file",
             )
-        examples.append(example)
-    if examples and all(word == _HIDDEN for each in examples for word in each.sentence.words):
-        words = sum(len(example.sentence) for example in examples)
+        yield example
+    if words and hidden:
         raise InputError(
             f"the words are missing: '_' in column 2 of {words} of {words} words",
             path=path,
             expected="a treebank with its text",
             remedy="merge the words in, as the treebank's README explains",
         )
-    return examples
-
-
-def read_some(paths: Sources, max_length: int | None, limit: str, choose: Choose) -> list[Example]:
-    """Read some sentences of treebanks that are read as one; the others are only counted.
-
-    Args:
-        paths, max_length, limit: see `read_treebank`.
-        choose: given the number of sentences, returns the positions of those to read, in rising
-            order.
-
-    Raises:
-        InputError: see `read_treebank`; sentences that are only counted are not checked.
-    """
-    sizes = [(path, sum(1 for _ in blocks(path))) for path in each_path(paths)]
-    chosen, examples, first = choose(sum(size for _, size in sizes)), list[Example](), 0
-    for path, size in sizes:
-        begin, end = bisect_left(chosen, first), bisect_left(chosen, first + size)
-        if begin < end:
-            of_file = {position - first for position in chosen[begin:end]}
-            examples += _read_file(path, max_length, True, limit, first, of_file)
-        first += size
-    return examples
 
 
 def blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -149,7 +137,7 @@ def is_conllx(path: str | Path) -> bool:
 
 def is_word(line: str) -> bool:
     """Tell whether a line of a checked block is a word: no comment, range or empty node."""
-    return _NUMBER.fullmatch(line.split("\t", 1)[0]) is not None
+    return line.partition("\t")[0].isdecimal()
 
 
 def _example(index: int, path: Path, start: int, block: list[str], parsed: bool) -> Example:

@@ -10,15 +10,18 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from robustparse.data.chosen import repeatable
 from robustparse.data.dataset_card import check_card
 from robustparse.errors import InputError, dataset_calls, reason
-from robustparse.files import decode_json, plain_name, read_bytes, read_text
+from robustparse.files import decode_json, plain_name, read_bytes, read_lines, read_text
 from robustparse.types import ColumnName, Layout, Row, TableKind
 
 HUB = "datasets:"
@@ -40,6 +43,10 @@ _RENAME = "give it a name that ends in .jsonl (an object on each line) or .json 
 _LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 
 
+NumberedRow = tuple[int, dict[ColumnName, Any]]
+"""Line and values of a row; in a dataset or Parquet file, the line is the row's number, from 1."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of a file, before the columns of text and label are chosen.
@@ -49,20 +56,39 @@ class Table:
         kind: the format in which changed rows are written.
         named: whether columns have names; otherwise they are numbered, and the first row may be a
             header.
-        rows: line and values of each row (in a dataset or Parquet file, the line is the row's
-            number, from 1).
+        rows: at least one row; a list, or read from the file again in each loop.
         delimiter: delimiter of a CSV file.
     """
 
     path: Path
     kind: TableKind
     named: bool
-    rows: list[tuple[int, dict[ColumnName, Any]]]
+    rows: Iterable[NumberedRow]
     delimiter: str = "\t"
 
+    @property
+    def kept(self) -> bool:
+        """Whether all rows are in memory."""
+        return isinstance(self.rows, list)
 
-def read_table(path: str | Path) -> Table:
+    @cached_property
+    def first(self) -> NumberedRow:
+        """The first row."""
+        return next(iter(self.rows))
+
+    @property
+    def others(self) -> Iterator[NumberedRow]:
+        """All rows but the first."""
+        return islice(self.rows, 1, None)
+
+
+def read_table(path: str | Path, keep: bool = True) -> Table:
     """Read a table.
+
+    Args:
+        path: the file or dataset.
+        keep: whether to keep all rows in memory; otherwise, those of JSON lines and of TSV without
+            quotation marks around cells are checked, and read again in each loop over them.
 
     Raises:
         InputError: the file is malformed; the error names file and line.
@@ -72,23 +98,40 @@ def read_table(path: str | Path) -> Table:
         return _dataset(path)
     if is_parquet(path):
         return _parquet(path)
-    ending, text = _ending_of_name(path), read_text(path)
+    ending, start = _ending_of_name(path), _first_line(path)
     if ending == ".csv":
-        table = _csv(path, text)
-    elif ending == ".json" and text.lstrip().startswith("["):
-        table = Table(path, "json list", True, list(_json_list(path, text)))
+        table = _csv(path, read_text(path))
+    elif ending == ".json" and start.startswith("["):
+        table = Table(path, "json list", True, list(_json_list(path, read_text(path))))
     elif ending in (".json", ".jsonl"):
-        table = Table(path, "json lines", True, list(_json_lines(path, text)))
-    elif _QUOTED_TSV.fullmatch(text):
-        rows = list(_records(path, text, "\t"))
-        table = Table(path, "quoted tsv", False, rows)
+        table = Table(path, "json lines", True, _rows(path, partial(_object, path), keep))
+    elif _is_quoted(path, start):
+        table = Table(path, "quoted tsv", False, list(_records(path, read_text(path), "\t")))
     else:
-        refuse_json(path, text, _RENAME)
-        rows = [(at, _numbered(line.split("\t"))) for at, line in _lines(text)]
-        table = Table(path, "tsv", False, rows)
-    if not table.rows:
+        if start.startswith(("{", "[")):
+            refuse_json(path, read_text(path), _RENAME)
+        table = Table(path, "tsv", False, _rows(path, _tab_separated, keep))
+    if not sum(1 for _ in table.rows):  # which finds mistakes in all rows
         raise InputError("the file holds no text", path=path)
     return table
+
+
+def _first_line(path: Path) -> str:
+    """Return the first line with text, without blanks around it."""
+    return next(line.strip() for _, line in read_lines(path) if line.strip())
+
+
+def _rows(
+    path: Path, values: Callable[[int, str], dict[ColumnName, Any]], keep: bool
+) -> Iterable[NumberedRow]:
+    """Return the rows of a file with a row in each line.
+
+    Args:
+        path: the file.
+        values: returns the values in a line, given its number and text.
+        keep: see `read_table`.
+    """
+    return repeatable(lambda: ((at, values(at, line)) for at, line in read_lines(path)), keep)
 
 
 def is_dataset(path: str | Path) -> bool:
@@ -116,9 +159,17 @@ def _ending_of_name(path: Path) -> str:
 # Tabs and commas
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.rstrip("\r\n").split("\n"), start=1):
-        yield number, line.removesuffix("\r")
+def _is_quoted(path: Path, start: str) -> bool:
+    """Tell whether a file is quoted TSV; the whole file is read only if its first line may be.
+
+    A quoted row is the first line, or goes on in the next one if a quotation mark is open.
+    """
+    may_be = start.count('"') % 2 == 1 or _QUOTED_TSV.fullmatch(start) is not None
+    return may_be and _QUOTED_TSV.fullmatch(read_text(path)) is not None
+
+
+def _tab_separated(_: int, line: str) -> dict[ColumnName, Any]:
+    return _numbered(line.split("\t"))
 
 
 def _numbered(cells: Iterable[str]) -> dict[ColumnName, Any]:
@@ -134,7 +185,7 @@ def _csv(path: Path, text: str) -> Table:
     delimiters: tuple[str, ...] = _DELIMITERS
     if separator := _SEPARATOR_LINE.match(text):
         first, delimiters, text = 2, (separator[1],), text[separator.end() :]
-    tables, mistake = [], None
+    tables, mistake = list[Table](), None
     for delimiter in delimiters:
         try:
             rows = _records_of_csv(path, text, delimiter, first)
@@ -145,7 +196,7 @@ def _csv(path: Path, text: str) -> Table:
         if len(widths) == 1 and widths != {1}:
             return Table(path, "csv", False, rows, delimiter)
         tables.append(Table(path, "csv", False, rows, delimiter))
-    divided = [table for table in tables if table.rows and len(table.rows[0][1]) > 1]
+    divided = [table for table in tables if table.rows and len(table.first[1]) > 1]
     if mistake is not None and not divided:
         raise mistake
     return (divided or tables)[0]
@@ -175,7 +226,7 @@ def _records(
         InputError: a quotation mark is misplaced or never closed; the error names the line.
     """
     # The csv module counts lines. Its limit on the size of fields is global.
-    lines = (f"{line}\n" for _, line in _lines(text))
+    lines = (line.removesuffix("\r") + "\n" for line in text.rstrip("\r\n").split("\n"))
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=spaces)
     while True:
         line = first + reader.line_num
@@ -219,9 +270,8 @@ def refuse_json(path: Path, text: str, remedy: str) -> None:
     raise InputError("the file holds JSON", path=path, line=1, remedy=remedy)
 
 
-def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
-    for number, line in _lines(text):
-        yield number, decode_json(line, dict, path=path, line=number)
+def _object(path: Path, number: int, line: str) -> dict[ColumnName, Any]:
+    return decode_json(line, dict, path=path, line=number)
 
 
 def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, Any]]]:

@@ -89,7 +89,7 @@ class TextDataModule(DataModule):
             except InputError:  # reported when the split is read
                 continue
             if not table.named:
-                rows.append([*table.rows[0][1].values()])
+                rows.append([*table.first[1].values()])
         return rows
 
     def _labels_but_of(self, path: str | Path) -> Counter[str]:

@@ -6,11 +6,13 @@ text and the premise its context. Rows without an agreed label are neither train
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from robustparse.data.chosen import Choose, chosen_examples
 from robustparse.data.columns import (
     NAME_THEM,
     NO_LABEL,
@@ -54,6 +56,7 @@ def read_texts(
     labelled: bool = True,
     limit: str = "max_length",
     known: Known = Known(),  # noqa: B008 - it is frozen
+    choose: Choose | None = None,
 ) -> list[Example]:
     """Read the texts of a table, or of several as of one; ids number all their rows from 0.
 
@@ -65,63 +68,101 @@ def read_texts(
         labelled: leave out rows without a label; otherwise their gold answer is "".
         limit: the setting that raises ``max_length``, for the error message.
         known: what the model and the corpus tell about the file.
+        choose: chooses the texts to read; all others are checked, too, but not kept in memory
+            where `read_table` can read rows again.
 
     Raises:
         InputError: the file or a row of it cannot be used.
     """
     check_columns(columns, TEXTS)
-    tables = [read_table(each) for each in each_path(path)]
+    tables = [read_table(each, keep=choose is None) for each in each_path(path)]
     several = [
         rows._replace(layout=replace(rows.layout, numbers=known.numbers))
         for rows in choose_alike(tables, columns, known, TEXTS, labelled)
     ]
-    paths = [table.path for table in tables]
-    none = _without_label(paths, several, known)
-    endings = {path: ending_of(path) for path in paths}
-    examples, left_out = list[Example](), list[tuple[Path, int]]()
-    for index, (path, layout, line, values) in enumerate(_each_row(paths, several)):
-        with located(path, line):
-            sentence = _sentence(values, layout)
-            label = _label(values, layout, labelled)
-            if labelled and label in none:
-                left_out.append((path, line))
-                continue
+    none = _without_label(several, known)
+
+    def answered(values: Mapping[ColumnName, Any], layout: Layout) -> tuple[Sentence, str]:
+        sentence = _sentence(values, layout)
+        label = _label(values, layout, labelled)
+        label = "" if label in none else label
+        if label or not labelled:
             check_length(sentence, max_length, limit)
-        row, label = Row(line, values, layout), "" if label in none else label
-        examples.append(Example(index, sentence, label, "", row, endings[path], str(path)))
-    for path, rows in zip(paths, several, strict=True):
-        if rows.guessed is not None:
-            _check_positions(path, rows, known, labelled)
-    _tell_left_out(paths, left_out, len(examples))
-    return examples
+        return sentence, label
+
+    read = partial(each_example, several, answered)
+    return chosen_examples(_checked(read(), several, known, labelled), read, choose)
 
 
-def _each_row(
-    paths: Sequence[Path], several: Sequence[Rows]
-) -> Iterator[tuple[Path, Layout, int, Mapping[ColumnName, Any]]]:
-    """Yield the file, the layout, the line and the values of each row of several tables."""
-    for path, rows in zip(paths, several, strict=True):
-        for line, values in rows.rows:
-            yield path, rows.layout, line, values
+def each_example(
+    several: Sequence[Rows],
+    answered: Callable[[Mapping[ColumnName, Any], Layout], tuple[Sentence, Any]],
+    ids: Collection[int] | None = None,
+) -> Iterator[Example]:
+    """Yield the example of each row of several tables; ids number all rows from 0.
+
+    Args:
+        several: the tables.
+        answered: returns the text and the gold answer in the values of a row; its errors get the
+            file and the line.
+        ids: the rows to read; None reads all.
+    """
+    endings = {rows.table.path: ending_of(rows.table.path) for rows in several}
+    for index, (rows, line, values) in enumerate(each_row(several)):
+        if ids is not None and index not in ids:
+            continue
+        path, layout = rows.table.path, rows.layout
+        with located(path, line):
+            sentence, answer = answered(values, layout)
+        row = Row(line, values, layout)
+        yield Example(index, sentence, answer, "", row, endings[path], str(path))
 
 
-def _tell_left_out(paths: Sequence[Path], left_out: Sequence[tuple[Path, int]], kept: int) -> None:
-    """Log how many rows without a label are left out.
+def each_row(several: Sequence[Rows]) -> Iterator[tuple[Rows, int, Mapping[ColumnName, Any]]]:
+    """Yield the table, the line and the values of each row of several tables."""
+    for rows in several:
+        for line, values in rows.table.rows:
+            yield rows, line, values
+
+
+def _checked(
+    examples: Iterable[Example], several: Sequence[Rows], known: Known, labelled: bool
+) -> Iterator[Example]:
+    """Yield the examples that count; then check the columns, and log how many are left out.
+
+    Args:
+        examples: the examples of all rows.
+        several, known, labelled: see `read_texts`; if ``labelled``, those without a label are left
+            out.
 
     Raises:
-        InputError: no row is kept.
+        InputError: no row has a label; or see `_check_positions`.
     """
-    if not left_out:
+    first: Example | None = None
+    left_out = kept = 0
+    for example in examples:
+        if labelled and not example.gold:
+            first, left_out = first or example, left_out + 1
+        else:
+            kept += 1
+            yield example
+    for rows in several:
+        if rows.guessed is not None:
+            _check_positions(rows, known, labelled)
+    if first is None:
         return
-    path, line = left_out[0]
     if not kept:
         expected = "labels other than empty ones, - and -1"
-        raise InputError("no row has a label", path=path, line=line, expected=expected)
-    first = f"line {line}" if len(paths) == 1 else f"line {line} of {path}"
+        raise InputError("no row has a label", path=first.path, line=first.line, expected=expected)
+    line = f"line {first.line}" if len(several) == 1 else f"line {first.line} of {first.path}"
     tell(
-        f"{in_short([*map(str, paths)])}: {len(left_out)} of {kept + len(left_out)} rows have no "
-        f"label and are left out, the first in {first}"
+        f"{_names(several)}: {left_out} of {kept + left_out} rows have no label and are left out, "
+        f"the first in {line}"
     )
+
+
+def _names(several: Sequence[Rows]) -> str:
+    return in_short([str(rows.table.path) for rows in several])
 
 
 def count_labels(path: str | Path, columns: Sequence[str] | None = None) -> Counter[str]:
@@ -129,9 +170,9 @@ def count_labels(path: str | Path, columns: Sequence[str] | None = None) -> Coun
     table = read_table(path)
     if table.named:
         rows = choose(table, columns, Known(), TEXTS, True)
-        labels = [label_text(values[rows.layout.label]) for _, values in rows.rows]
+        labels = [label_text(values[rows.layout.label]) for _, values in rows.table.rows]
     else:
-        labels = [label_text(next(reversed(values.values()))) for _, values in table.rows[1:]]
+        labels = [label_text(next(reversed(values.values()))) for _, values in table.others]
     return Counter(filter(None, labels))
 
 
@@ -162,42 +203,59 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
     return label
 
 
-def _check_positions(path: Path, rows: Rows, known: Known, labelled: bool) -> None:
+def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
     """Check that columns without names hold what their position says.
 
     Raises:
         InputError: the texts are distinct numbers, or shorter than the labels; or labels are
             optional, and the label column holds distinct values, none of them a label of the model.
     """
-    layout, first = rows.layout, rows.rows[0][1]
-    texts = [label_text(values[layout.texts[0]]) for _, values in rows.rows]
-    labels = [label_text(values.get(layout.label)) for _, values in rows.rows]
-    several = len(rows.rows) > 1
+    table, layout = rows.table, rows.layout
+    _, first = table.first
+    text, label = layout.texts[0], layout.label
+
+    def cells(column: ColumnName) -> Iterator[str]:
+        return (label_text(values.get(column)) for _, values in table.rows)
+
+    several = next(table.others, None) is not None
     found = ""
-    if several and len(set(texts)) == len(texts) and all(map(str.isdecimal, texts)):
-        found = f"the number {texts[0]!r} instead of a text, as in all lines"
-    elif _count_words(labels) > _count_words(label_text(v[layout.texts[-1]]) for _, v in rows.rows):
-        found = f"the text {labels[0]!r:.60} instead of a label: labels are longer than texts"
+    if several and all(map(str.isdecimal, cells(text))) and _all_differ(cells(text)):
+        found = f"the number {next(cells(text))!r} instead of a text, as in all lines"
+    elif _count_words(cells(label)) > _count_words(cells(layout.texts[-1])):
+        cell = next(cells(label))
+        found = f"the text {cell!r:.60} instead of a label: labels are longer than texts"
     elif (
         not labelled
         and several
         and known.labels is not None
-        and len(set(labels)) == len(labels)
-        and not {*known.labels, ""}.intersection(labels)
+        and {*known.labels, ""}.isdisjoint(cells(label))
+        and _all_differ(cells(label))
     ):
-        found = f"{labels[0]!r:.60} instead of a label, and no line has a label of the model"
+        cell = next(cells(label))
+        found = f"{cell!r:.60} instead of a label, and no line has a label of the model"
     if found:
         expected = f"{len(first)} columns as {TEXTS.widths.get(len(first), 'a text')}"
         remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
         remedy = NAME_THEM if layout.header else remedy
-        raise InputError(found, path=path, line=rows.guessed, expected=expected, remedy=remedy)
+        path, line = table.path, rows.guessed
+        raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
+
+
+def _all_differ(texts: Iterable[str]) -> bool:
+    """Tell whether no text occurs twice; nothing is read after one that does."""
+    seen = set[str]()
+    for text in texts:
+        if text in seen:
+            return False
+        seen.add(text)
+    return True
 
 
 def _count_words(texts: Iterable[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
 
-def _without_label(paths: Sequence[Path], several: Sequence[Rows], known: Known) -> set[str]:
+def _without_label(several: Sequence[Rows], known: Known) -> set[str]:
     """Return the cell values that mark a missing label in tables that are read as one.
 
     These are the empty cell, ``-`` and ``-1``, except where they are classes. A model's labels are
@@ -206,8 +264,9 @@ def _without_label(paths: Sequence[Path], several: Sequence[Rows], known: Known)
     tenth of the rows have it. If no row of the tables has another label than ``-1``, but the rest
     of the corpus has ``0``, the tables are a test set without labels.
     """
-    rows = _each_row(paths, several)
-    labels = Counter(label_text(values.get(layout.label)) for _, layout, _, values in rows)
+    labels = Counter(
+        label_text(values.get(rows.layout.label)) for rows, _, values in each_row(several)
+    )
     present = {marker for marker in NO_LABEL if marker in labels}
     if not present:
         return {""}
@@ -223,8 +282,9 @@ def _without_label(paths: Sequence[Path], several: Sequence[Rows], known: Known)
     if "-1" in present and _minus_one_is_a_class(labels, others):
         present.discard("-1")
         share = labels["-1"] / labels.total()
-        name = in_short([*map(str, paths)])
-        tell(f"{name}: -1 is treated as a class, because {share:.0%} of the rows have it")
+        tell(
+            f"{_names(several)}: -1 is treated as a class, because {share:.0%} of the rows have it"
+        )
     return {"", *present}
 
 

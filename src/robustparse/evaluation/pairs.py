@@ -111,7 +111,7 @@ def _path_of(folder: str | Path, operation: str) -> Path:
 
 def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
     table = read_table(path)
-    first = [str(cell) for cell in table.rows[0][1].values()]
+    first = [str(cell) for cell in table.first[1].values()]
     named = table.named or {*PAIR_COLUMNS} <= {*first}
     if named and not table.named:
         table = with_names(table)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
@@ -39,9 +40,10 @@ class ClassificationFiles(TableFiles):
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
         known: Known = Known(),  # noqa: B008 - it is frozen
+        choose: Choose | None = None,
     ) -> list[Example]:
         """See `read_texts`."""
-        return read_texts(path, columns, max_length, gold, limit, known)
+        return read_texts(path, columns, max_length, gold, limit, known, choose)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Files.sample`."""

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.conllu import (
     UNLEARNED,
-    Choose,
     block_of,
     check_readable,
     file_ending,
-    read_some,
     read_treebank,
     warn_of_labels,
 )
@@ -67,19 +66,14 @@ class DependencyFiles(Files):
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
         known: Known = Known(),  # noqa: B008 - it is frozen
+        choose: Choose | None = None,
     ) -> list[Example]:
         """Read CoNLL-X if the name ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U."""
         if columns is not None:
             problem = "are named, but those of a treebank are fixed"
             name = in_short([*map(str, each_path(path))])
             raise InputError(problem, path=name, key="columns", remedy="leave them out")
-        return read_treebank(path, max_length, gold, limit)
-
-    def read_some(
-        self, path: Sources, max_length: int | None, limit: str, choose: Choose
-    ) -> list[Example]:
-        """See `ReadsSome`."""
-        return read_some(path, max_length, limit, choose)
+        return read_treebank(path, max_length, gold, limit, choose)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Files.sample`."""

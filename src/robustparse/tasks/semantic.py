@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.reading import Reading
 from robustparse.data.tables import without_raw
@@ -51,9 +52,10 @@ class SemanticFiles(TableFiles):
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
         known: Known = Known(),  # noqa: B008 - it is frozen
+        choose: Choose | None = None,
     ) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(path, columns, max_length, gold, limit, self.language, known)
+        return read_forms(path, columns, max_length, gold, limit, self.language, known, choose)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Files.sample`."""

@@ -6,12 +6,14 @@ accuracy. Texts may have a label too, such as an intent.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.sentence_lines import as_copy, has_graph, with_words
 from robustparse.data.tables import row_text, table_text
@@ -64,16 +66,20 @@ class TagFiles(Files):
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
         known: Known = Known(),  # noqa: B008 - it is frozen
+        choose: Choose | None = None,
     ) -> list[Example]:
         """See `read_tags`; columns are those named, or those of the training data that fit."""
+        read = partial(
+            read_tags, path, max_length=max_length, gold=gold, limit=limit, choose=choose
+        )
         if columns is not None:
-            return read_tags(path, columns, max_length, gold, limit)
+            return read(columns)
         try:
-            return read_tags(path, known.columns, max_length, gold, limit)
+            return read(known.columns)
         except InputError as error:
             if error.key != "columns":
                 raise
-            return read_tags(path, None, max_length, gold, limit)
+            return read(None)
 
     def sample(self, seed: int, split: str) -> list[Example]:
         """See `Files.sample`."""

@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
-from robustparse.data.conllu import Choose
 from robustparse.data.reading import Reading
 from robustparse.errors import InputError
 from robustparse.files import Sources
@@ -51,6 +51,7 @@ class Files(ABC):
         limit: str = "max_length",
         columns: Sequence[str] | None = None,
         known: Known = Known(),  # noqa: B008 - it is frozen
+        choose: Choose | None = None,
     ) -> list[Example]:
         """Read the examples of a file, or of several as of one file that joins them.
 
@@ -61,6 +62,8 @@ class Files(ABC):
             limit: the option that raises ``max_length``, for the message.
             columns: names of the columns to read, in formats without fixed columns.
             known: what is known of the file before it is read.
+            choose: chooses the examples to read; the others are kept in memory only where the
+                format needs it, and may be left unchecked. None reads all.
 
         Raises:
             InputError: names file and line of content that cannot be used.
@@ -197,22 +200,6 @@ class WritesPairs(Protocol):
 
         Raises:
             InputError: the text is not an answer.
-        """
-
-
-@runtime_checkable
-class ReadsSome(Protocol):
-    """Files whose sentences can be counted without reading them."""
-
-    def read_some(
-        self, path: Sources, max_length: int | None, limit: str, choose: Choose
-    ) -> list[Example]:
-        """Read those sentences of a file, or of several as of one, that are chosen.
-
-        Args:
-            path, max_length, limit: see `Files.read`.
-            choose: given the number of sentences, returns the positions of those to read, in
-                rising order.
         """
 
 

@@ -10,16 +10,20 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robustparse.data.chosen import Choose, repeatable
 from robustparse.data.columns import check_alike, label_text
-from robustparse.data.conllu import COLUMNS, blocks, file_ending, is_word, read_treebank
+from robustparse.data.conllu import COLUMNS, blocks, each_example, file_ending, is_word
 from robustparse.data.sentence_lines import with_column
-from robustparse.data.tables import ending_of, is_dataset, is_parquet, read_table
-from robustparse.data.tags.schemes import OUTSIDE, scheme_of, to_bio
+from robustparse.data.tables import Table, ending_of, is_dataset, is_parquet, read_table
+from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio
 from robustparse.data.text_files import find_split as find_table
 from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
@@ -57,6 +61,7 @@ def read_tags(
     gold: bool = True,
     limit: str = "max_length",
     repair: bool = False,
+    choose: Choose | None = None,
 ) -> list[Example]:
     """Read the sentences of a file, or of several as of one; tags of spans become BIO.
 
@@ -70,18 +75,52 @@ def read_tags(
             tags of spans are repaired.
         limit: the option that raises ``max_length``, for the message.
         repair: whether to repair broken sequences of span tags instead of rejecting them.
+        choose: chooses the sentences to read. Of the others, length and tags of spans are not
+            checked, and they are not kept in memory, except rows that `read_table` cannot read
+            again.
 
     Raises:
         InputError: names file and line of content that cannot be used.
     """
     several = {each: _kind(each) for each in each_path(path)}
-    found = [read for each, kind in several.items() for read in _READERS[kind](each, columns, gold)]
-    firsts = {read.example.path: read.example for read in reversed(found)}
+    files = [_READERS[kind](each, columns, gold, choose is None) for each, kind in several.items()]
+    firsts = {read.example.path: read.example for file in files for read in islice(file, 1)}
+    if not firsts:
+        raise InputError("no sentence in it", path=in_short([*map(str, several)]))
     named = [each for each in several if str(each) in firsts]  # those with sentences
     check_alike([(each, _described(several[each], firsts[str(each)])) for each in named])
-    scheme = scheme_of(read.example.gold.tags for read in found)
-    examples = []
-    for index, (example, lines) in enumerate(found):
+    lengths = array("q")
+
+    def each_tags() -> Iterator[Sequence[str]]:
+        for example, _ in chain.from_iterable(files):
+            lengths.append(len(example.sentence))
+            yield example.gold.tags
+
+    scheme = scheme_of(each_tags())
+    ids = range(len(lengths)) if choose is None else {*choose(lengths)}
+    examples = _each_example(files, scheme, max_length, limit, repair or not gold, ids)
+    return list(islice(examples, len(ids)))  # nothing is read after the last one
+
+
+def _each_example(
+    files: Sequence[Iterable[_Read]],
+    scheme: Scheme,
+    max_length: int | None,
+    limit: str,
+    repair: bool,
+    ids: Collection[int],
+) -> Iterator[Example]:
+    """Yield the sentences of these ids with tags in BIO.
+
+    Args:
+        files: the sentences of each file, as they are in it.
+        scheme: of their tags.
+        max_length, limit, repair: see `read_tags`.
+        ids: the positions of the sentences to read.
+    """
+    for index, (example, lines) in enumerate(chain.from_iterable(files)):
+        if index not in ids:
+            continue
         with located(example.path, lines[0]):
             words = len(example.sentence)
             if max_length is not None and words > max_length:
@@ -93,16 +132,12 @@ def read_tags(
         if scheme != "words" and example.block:  # words without the key are outside of spans
             tags = tuple(OUTSIDE if tag == UNTAGGED else tag for tag in tags)
         try:
-            tags = to_bio(tags, scheme, repair or not gold)
+            tags = to_bio(tags, scheme, repair)
         except InputError as error:
             error.path, error.line = example.path, lines[error.line or 0]
             error.remedy = "correct the tags, or train with data.init_args.repair: true"
             raise
-        answer = replace(example.gold, tags=tags)
-        examples.append(replace(example, id=index, gold=answer))
-    if not examples:
-        raise InputError("no sentence in it", path=in_short([*map(str, several)]))
-    return examples
+        yield replace(example, id=index, gold=replace(example.gold, tags=tags))
 
 
 def holds_lines(path: str | Path) -> bool:
@@ -153,12 +188,18 @@ def tag_column(columns: Sequence[str] | None) -> tuple[int, str]:
     return _COLUMN[name], key
 
 
-def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+def _treebank(path: Path, columns: Sequence[str] | None, gold: bool, keep: bool) -> Iterable[_Read]:
     column, key = tag_column(columns)
-    examples = read_treebank(path, parsed=False)
+    examples = repeatable(partial(each_example, path, parsed=False), keep)
     if gold and key:
         _check_key(path, column, key, examples)
-    starts = blocks(path)
+    return repeatable(partial(_each_of_treebank, path, columns, gold, examples), keep)
+
+
+def _each_of_treebank(
+    path: Path, columns: Sequence[str] | None, gold: bool, examples: Iterable[Example]
+) -> Iterator[_Read]:
+    (column, key), starts = tag_column(columns), blocks(path)
     for example, (start, block) in zip(examples, starts, strict=True):
         rows = [line.split("\t") for line in block if is_word(line)]
         lines = [start + at for at, line in enumerate(block) if is_word(line)]
@@ -170,7 +211,7 @@ def _treebank(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator
         yield _Read(replace(example, gold=TagSequence(tuple(tags)), row=row), lines)
 
 
-def _check_key(path: Path, column: int, key: str, examples: Sequence[Example]) -> None:
+def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -> None:
     """Reject a key that no word has if some have it in another casing.
 
     Raises:
@@ -196,7 +237,7 @@ def _value(cell: str, key: str) -> str:
 # Lines of columns
 
 
-def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
+def _lines(path: Path, columns: Sequence[str] | None, gold: bool, keep: bool) -> Iterable[_Read]:
     if columns is not None:
         raise InputError(
             f"got {list(columns)}, but the columns of the lines have no names",
@@ -204,8 +245,13 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_R
             key="columns",
             remedy="leave them out, and move the tags to the last column",
         )
+    sentences = repeatable(partial(_each_of_lines, path, gold), keep)
+    _check_words(path, sentences)
+    return sentences
+
+
+def _each_of_lines(path: Path, gold: bool) -> Iterator[_Read]:
     width = 0
-    sentences: list[_Read] = []
     for start, block in blocks(path):
         rows = {
             number: _cells(line)
@@ -234,34 +280,37 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_R
         labels = [match[1] for line in block if (match := _LABEL.fullmatch(line))]
         answer = TagSequence(tags, labels[0] if labels else "")
         example = Example(0, sentence, answer, text, row, ending, str(path))
-        sentences.append(_Read(example, [*rows]))
-    _check_words(path, sentences)
-    yield from sentences
+        yield _Read(example, [*rows])
 
 
-def _check_words(path: Path, sentences: Sequence[_Read]) -> None:
+def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
     """Check that the first column holds words.
 
     Raises:
         InputError: the first line is a header, all words are tags of spans, or the words of all
             sentences are 1, 2, and so on.
     """
-    if not sentences:
+    if (read := next(iter(sentences), None)) is None:
         return
-    (example, lines), *_ = sentences
+    example, lines = read
     first, last = example.sentence.words[0], example.gold.tags[0]
     if first.lower() in _WORD_NAMES and last.lower() in _TAG_NAMES:
         message, remedy = f"a header ({first}, {last})", "remove the line"
         raise InputError(message, path=path, line=lines[0], expected="a word", remedy=remedy)
-    texts = [read.example.sentence.words for read in sentences]
-    if max(map(len, texts)) < 2:
+    if all(len(text) < 2 for text in _texts_of(sentences)):
         return
-    numbered = all(words == tuple(map(str, range(1, len(words) + 1))) for words in texts)
-    words = (word for words in texts for word in words)
+    numbered = all(
+        text == tuple(map(str, range(1, len(text) + 1))) for text in _texts_of(sentences)
+    )
+    words = chain.from_iterable(_texts_of(sentences))
     if numbered or all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words):
         message = f"{'numbers' if numbered else 'tags'} instead of words in the first column"
         expected, remedy = "the word first, its tag last", "remove or move the column"
         raise InputError(message, path=path, line=lines[0], expected=expected, remedy=remedy)
+
+
+def _texts_of(sentences: Iterable[_Read]) -> Iterator[tuple[str, ...]]:
+    return (example.sentence.words for example, _ in sentences)
 
 
 def _cells(line: str) -> list[str]:
@@ -274,9 +323,14 @@ def _cells(line: str) -> list[str]:
 # Rows
 
 
-def _rows(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Read]:
-    table = read_table(path)
-    names = row_columns(columns, table.rows[0][1])
+def _rows(path: Path, columns: Sequence[str] | None, gold: bool, keep: bool) -> Iterable[_Read]:
+    table = read_table(path, keep)
+    names = row_columns(columns, table.first[1])
+    return repeatable(partial(_each_of_rows, table, names, gold), keep)
+
+
+def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_Read]:
+    path, ending = table.path, ending_of(table.path)
     for line, values in table.rows:
         with located(path, line):
             words = _texts(values.get(names[0]), names[0], "words")
@@ -288,13 +342,13 @@ def _rows(path: Path, columns: Sequence[str] | None, gold: bool) -> Iterator[_Re
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
             label = _label(values.get(names[2]), names[2], gold) if len(names) > 2 else ""
         topic = names[2] if len(names) > 2 else None
-        layout = Layout(table.kind, names[:1], names[1], topic=topic)
+        layout = Layout(table.kind, (names[0],), names[1], topic=topic)
         example = Example(
             0,
             Sentence(words),
             TagSequence(tags, label),
             row=Row(line, values, layout),
-            ending=ending_of(path),
+            ending=ending,
             path=str(path),
         )
         yield _Read(example, [line] * len(words))
@@ -346,7 +400,7 @@ def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
     return tuple(cell)  # type: ignore[arg-type]
 
 
-_READERS: dict[str, Callable[[Path, Sequence[str] | None, bool], Iterator[_Read]]] = {
+_READERS: dict[str, Callable[[Path, Sequence[str] | None, bool, bool], Iterable[_Read]]] = {
     "treebank": _treebank,
     "lines": _lines,
     "rows": _rows,

@@ -1,20 +1,27 @@
 """Utterances with logical forms, in files and datasets, as training data."""
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from robustparse.data.chosen import Choose, chosen_examples
 from robustparse.data.columns import Format, Known, check_columns, choose_alike, label_text
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
-from robustparse.data.tables import Table, ending_of, read_table
-from robustparse.data.text_files import check_length, find_split, words_of
+from robustparse.data.tables import Table, read_table
+from robustparse.data.text_files import (
+    check_length,
+    each_example,
+    each_row,
+    find_split,
+    words_of,
+)
 from robustparse.data.utterances.raw import FOUR, check_raw
-from robustparse.errors import InputError, located
+from robustparse.errors import InputError
 from robustparse.files import Sources, each_path
 from robustparse.grammars import Language, language_named, language_of
-from robustparse.types import Example, LogicalForm, Row, Sentence
+from robustparse.types import ColumnName, Example, Layout, LogicalForm, Sentence
 
 TWO = "an utterance and its logical form, a tab between them"
 
@@ -24,12 +31,12 @@ def _is_header(table: Table, _known: Known) -> bool:
 
     Nearly all forms of a corpus differ, so that a form that no other row has means nothing.
     """
-    cells = [label_text(cell) for cell in table.rows[0][1].values()]
+    cells = [label_text(cell) for cell in table.first[1].values()]
     if len(cells) > 3 and set('{":}') & {*cells[3]}:  # slots that are damaged
         return False
     form = 2 if len(cells) > 3 else 1
-    first, *others = (label_text(values.get(form)).split() for _, values in table.rows)
-    return len(first) == 1 and bool(others) and all(len(form) > 1 for form in others)
+    sizes = (len(label_text(values.get(form)).split()) for _, values in table.rows)
+    return next(sizes) == 1 and next(sizes, 0) > 1 and all(size > 1 for size in sizes)
 
 
 FORMS = Format(
@@ -51,6 +58,7 @@ def read_forms(
     limit: str = "max_length",
     language: str | None = None,
     known: Known = Known(),  # noqa: B008 - it is frozen
+    choose: Choose | None = None,
 ) -> list[Example]:
     """Read utterances with logical forms from a table of any kind, or from several as from one.
 
@@ -66,39 +74,36 @@ def read_forms(
         limit: the setting by which a user raises ``max_length``, for the message.
         language: of the forms, see `language_named`; None tells the shipped ones by their tokens.
         known: what is known of the file before it is read.
+        choose: see `read_texts`.
 
     Raises:
         InputError: names the file and the line of what cannot be used, as an unbalanced form; or
             there is no such language.
     """
     check_columns(columns, FORMS)
-    tables = [read_table(each) for each in each_path(path)]
+    tables = [read_table(each, keep=choose is None) for each in each_path(path)]
     several = choose_alike(tables, columns, known, FORMS, False)
-    layout, endings = several[0].layout, {each.path: ending_of(each.path) for each in tables}
-    rows = [
-        (table.path, line, values)
-        for table, chosen in zip(tables, several, strict=True)
-        for line, values in chosen.rows
-    ]
-    texts = [label_text(values.get(layout.label)) for _, _, values in rows]
-    read_as = language_named(
-        language or language_of(token for text in texts for token in text.split())
+    tokens = (
+        token
+        for rows, _, values in each_row(several)
+        for token in label_text(values.get(rows.layout.label)).split()
     )
-    examples = []
-    for index, ((file, line, values), form) in enumerate(zip(rows, texts, strict=True)):
-        with located(file, line):
-            if layout.raw is not None:
-                check_raw([values[column] for column in layout.raw])
-            sentence = Sentence(words_of(values[layout.texts[0]], "text"))
-            check_length(sentence, max_length, limit)
-            if gold and not form:
-                raise InputError("no logical form", expected=TWO)
-            if form:
-                _check(form, read_as, guessed=language is None)
-        answer = LogicalForm(form, read_as.name)
-        row = Row(line, values, layout)
-        examples.append(Example(index, sentence, answer, "", row, endings[file], str(file)))
-    return examples
+    read_as = language_named(language or language_of(tokens))
+
+    def answered(values: Mapping[ColumnName, Any], layout: Layout) -> tuple[Sentence, LogicalForm]:
+        if layout.raw is not None:
+            check_raw([values[column] for column in layout.raw])
+        sentence = Sentence(words_of(values[layout.texts[0]], "text"))
+        check_length(sentence, max_length, limit)
+        form = label_text(values.get(layout.label))
+        if gold and not form:
+            raise InputError("no logical form", expected=TWO)
+        if form:
+            _check(form, read_as, guessed=language is None)
+        return sentence, LogicalForm(form, read_as.name)
+
+    read = partial(each_example, several, answered)
+    return chosen_examples(read(), read, choose)
 
 
 def _check(form: str, language: Language, guessed: bool) -> None:
