@@ -144,6 +144,7 @@ FILES: dict[str, tuple[Any, str, Sequence[str], list[str] | None]] = {
     "tags of a treebank": (TAGS, "conllu", [treebank("a b", "c", "d e f"), treebank("g")], None),
     "features": (TAGS, "conllu", [treebank("a b", "c", "d e f", "g")], ["feats:Case"]),
     "parses": (DEPENDENCY, "conllu", [treebank("a b", "c", "d e f"), treebank("g", "h i")], None),
+    "words that are underscores": (DEPENDENCY, "conllu", [treebank("a", "_", "b", "_")], None),
 }  # fmt: skip
 CHOICES: list[dict[str, Any]] = [
     {},

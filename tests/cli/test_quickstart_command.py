@@ -133,6 +133,8 @@ def test_the_story_of_texts_is_told_too(task, model, tmp_path, capsys):
         found = [summary[which][each] for which in ("clean", "attacked") for each in scores.names]
         assert row[: len(found)] == [f"{score:.1f}" for score in found]
         assert summary["task"] == task
+        certificates = json.loads((tmp_path / name / "certified/summary.json").read_text())
+        assert certificates["n_changeable"] > 20
     title = f"{score_label(scores.headline)} against edit budget"
     assert title in (tmp_path / "report.html").read_text()
 

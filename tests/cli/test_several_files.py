@@ -9,14 +9,17 @@ from typing import Any
 
 import pandas
 import pytest
+import torch
 from command_runs import mistake
 from kinds_of_data import COMMANDS, TASKS, arguments, make, written
+from tiny_runs import fit, write_config
 
 import robustparse
 from robustparse.api.sources import DataFile
 from robustparse.cli.main import main, run
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError
+from robustparse.models.load import load
 from robustparse.reports.entry import read_entry
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.dependency import DEPENDENCY
@@ -132,6 +135,21 @@ def test_results_on_several_files_are_shared_verified_and_drawn(made, tmp_path, 
     main(["transfer", "attack", *model, "--device=cpu", "--out=transferred"])
     main(["report", "attack", "transferred", "--out=page.html"])
     main(["report", "--leaderboard", "shared", "--out=leaderboard.html"])
+
+
+def test_fit_reads_the_files_of_a_pattern_as_one(tmp_path):
+    """Training files are named by patterns, and so are copies."""
+    written = sentences(12, "train")
+    for name, part in (("whole", written), ("part-1", written[:5]), ("part-2", written[5:])):
+        write_sample(tmp_path / f"{name}.conllu", part)
+    config, weights = write_config(tmp_path / "run.yaml", max_steps=2), []
+    for run_, name in (("one", "whole"), ("two", "part-*")):
+        file = str(tmp_path / f"{name}.conllu")
+        files = [f"--data.{split}_file={file}" for split in ("train", "dev")]
+        files += [f"--data.augmentation.files+={file}"]
+        main(fit(config, tmp_path / run_, "--data.folder", "null", *files))
+        weights.append(load(tmp_path / run_ / "last.ckpt").state_dict())
+    assert all(torch.equal(one, weights[1][name]) for name, one in weights[0].items())
 
 
 def test_functions_take_several_files(made, tmp_path):

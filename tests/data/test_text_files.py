@@ -292,10 +292,20 @@ NAMES = {
     "all parts": (
         ("train-00000-of-00002.{}", "train-00001-of-00002.{}", "test.{}"),
         "train",
-        "train-*-of-00002.{}",
+        f"train-{'[0-9]' * 5}-of-00002.{{}}",
     ),
     "a missing part": (("train-00001-of-00002.{}",), "train", None),
     "parts of two files": (("train-00000-of-00001.{}", "train-00000-of-00002.{}"), "train", None),
+    "a part of another name": (
+        ("train-00000-of-00001.{}", "small-train-00000-of-00001.{}"),
+        "train",
+        None,
+    ),
+    "a part too many": (
+        ("train-00000-of-00002.{}", "train-00001-of-00002.{}", "train-00002-of-00002.{}"),
+        "train",
+        None,
+    ),
     "parts and a file": (("train-00000-of-00001.{}", "train.{}"), "train", None),
     "two files": (("dev.{}", "validation.{}"), "dev", None),
     "none": (("eval.{}", "dev.txt", "dev"), "dev", None),

@@ -23,7 +23,7 @@ from robustparse.data.encoding import Encoding
 from robustparse.errors import InputError
 from robustparse.evaluation.records import RUN, RunRecord, read_run
 from robustparse.evaluation.worst_of_attacks import Seen
-from robustparse.files import checkpoint_file, read_json
+from robustparse.files import checkpoint_file, each_path, read_json
 from robustparse.options.yaml_files import read_yaml
 from robustparse.pretrained.hub import HUB
 
@@ -134,7 +134,7 @@ def _trained_against(checkpoint: Path) -> Iterator[AttackKind]:
         yield from _attacks_of_callbacks(_at(config, "trainer", "callbacks"))
         augmentation = _at(config, "data", "init_args", "augmentation")
         files = _at(augmentation, "files") or _at(augmentation, "init_args", "files")
-        yield from map(_attack_of_copies, map(Path, files if isinstance(files, list) else []))
+        yield from map(_attack_of_copies, each_path(files if isinstance(files, list) else []))
         encoding = _at(config, "model", "init_args", "encoding")
         if isinstance(encoding, str):
             yield _attack_of_encoding(encoding)

@@ -257,8 +257,8 @@ class DataFile:
     def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008
         """Read the sentences.
 
-        A shard keeps only its own in memory. Others are kept, too, where rows may take several
-        lines, in CSV, quoted TSV and JSON lists, in Parquet and datasets, and in packed files.
+        A shard keeps only its own sentences in memory, except in CSV, quoted TSV, JSON lists,
+        Parquet, datasets and packed files, which are kept whole.
 
         Args:
             task: the task of their gold answers.

@@ -176,10 +176,10 @@ def _settings(options: Sequence[str]) -> dict[str, Any]:
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of the files that a member is trained from."""
     module: DataModule = made(DataModule, settings["data"])
-    paths = [*map(Path, module.augmentation.files or ())]
+    paths = each_path(module.augmentation.files or ())
     paths += filter(None, [module.path("train")])
     with suppress(InputError):  # some corpora have no development set
         paths += filter(None, [module.path("dev")])
     named = {"model": settings["model"], "callbacks": settings["trainer"]["callbacks"]}
-    files = [file for path in paths for file in each_path(path)]
-    return {str(file): digest(str(file)) for file in files} | recipe_digests({"init_args": named})
+    files = map(str, each_path(paths))
+    return {file: digest(file) for file in files} | recipe_digests({"init_args": named})

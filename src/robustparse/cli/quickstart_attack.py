@@ -108,7 +108,7 @@ class AttackStory(NamedTuple):
         robust = subject.fit(
             folder / "robust", data(), epochs, self.rates[1], callbacks, init_from=clean
         )
-        console.print("[4/4] attacking again")
+        console.print("[4/4] attacking again, and certifying both")
         after = self._attacked(robust, usual, seed)
         certified = [self._certified(model, seed) for model in (clean, robust)]
         build_report([folder / "clean", folder / "robust"], folder / "report.html")
@@ -116,7 +116,7 @@ class AttackStory(NamedTuple):
         console.print(summary_table({"clean": before, "robust": after}, title, perturbed=False))
         score = load(robust).task.scores.headline
         console.print(self._verdict(score, before, after, defended))
-        console.print(self._certified_verdict(score, certified))
+        console.print(_certified_verdict(score, certified))
         console.print(f"Report: {folder / 'report.html'}")
 
     def _attack(self, search: Search, seed: int) -> Attack:
@@ -159,12 +159,12 @@ class AttackStory(NamedTuple):
         return summary
 
     def _certified(self, checkpoint: Path, seed: int) -> CertifiedSummary:
-        """Certify the model where any words are replaced, each by its one substitute."""
+        """Certify the model where any words are replaced, each by one fixed substitute."""
         folder, model = checkpoint.parent / "certified", load(checkpoint)
         for name in (RUN, CERTIFICATES, SUMMARY):
             (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another model
         substitutes = {
-            tagged.rpartition("/")[0].lower(): [words[0].lower()]
+            tagged.rsplit("/", 1)[0].lower(): [words[0].lower()]
             for tagged, words in self.subject.lexicon(seed).items()
             if words
         }
@@ -184,10 +184,11 @@ class AttackStory(NamedTuple):
             f"{score_name(score)}; {training} wins back {back:.1f}{share}."
         )
 
-    def _certified_verdict(self, score: str, summaries: Sequence[CertifiedSummary]) -> str:
-        clean, robust = (each["certified"]["all"]["lower"][score] or 0.0 for each in summaries)
-        return (
-            f"Certified on {summaries[0]['n_sentences']} sentences: with any number of words "
-            f"replaced, each by its one substitute, {score_name(score)} is at least {clean:.1f} "
-            f"for the clean {self.subject.model} and {robust:.1f} for the robust one."
-        )
+
+def _certified_verdict(score: str, summaries: Sequence[CertifiedSummary]) -> str:
+    clean, robust = (each["certified"]["all"]["lower"][score] or 0.0 for each in summaries)
+    return (
+        f"Certified on {summaries[0]['n_sentences']} sentences: with any number of words replaced, "
+        f"each by one fixed substitute, {score_name(score)} is at least {clean:.1f} (clean) and "
+        f"{robust:.1f} (robust)."
+    )

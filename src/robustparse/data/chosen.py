@@ -10,7 +10,7 @@ from robustparse.types import Example
 T = TypeVar("T")
 
 Choose = Callable[[Sequence[int]], Sequence[int]]
-"""Returns the positions of the examples to read, in rising order, given the words of each."""
+"""Returns which examples to read, by rising positions, given the number of words of each."""
 
 
 class _ReadAgain(Generic[T]):

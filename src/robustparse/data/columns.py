@@ -213,26 +213,35 @@ def _with_others(tables: Sequence[Table], known: Known) -> list[Known]:
     if len(tables) == 1:
         return [known]
     # Other tables help to find headers only where columns are unnamed.
-    unnamed = [table for table in tables if not table.named]
+    unnamed = {number: table for number, table in enumerate(tables) if not table.named}
 
     @cache
-    def counts() -> list[Counter[str]]:
-        return [Counter(_last_cell(values) for _, values in table.others) for table in unnamed]
+    def counts() -> dict[int, Counter[str]]:
+        return {
+            number: Counter(_last_cell(values) for _, values in table.others)
+            for number, table in unnamed.items()
+        }
 
-    def others(table: Table) -> Known:
+    @cache
+    def total() -> Counter[str]:
+        total = Counter[str]()
+        for count in counts().values():
+            total.update(count)
+        return total
+
+    def others(number: int) -> Known:
         return replace(
             known,
-            elsewhere=lambda: sum(
-                (count for each, count in zip(unnamed, counts(), strict=True) if each is not table),
-                Counter(known.elsewhere()),
+            elsewhere=lambda: (
+                Counter(known.elsewhere()) + (total() - counts().get(number, Counter[str]()))
             ),
             first_rows=lambda: [
                 *known.first_rows(),
-                *([*each.first[1].values()] for each in unnamed if each is not table),
+                *([*each.first[1].values()] for at, each in unnamed.items() if at != number),
             ],
         )
 
-    return [others(table) for table in tables]
+    return [others(number) for number in range(len(tables))]
 
 
 def _described(rows: Rows) -> str:

@@ -10,6 +10,7 @@ Written lines end in LF, and one empty line follows each sentence.
 """
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -58,7 +59,7 @@ def read_treebank(
         for each in paths:
             examples += each_example(each, max_length, parsed, limit, first=len(examples))
         return examples
-    lengths = [[sum(map(is_word, block)) for _, block in blocks(each)] for each in paths]
+    lengths = [_lengths(each) for each in paths]
     chosen, first = choose([length for of_file in lengths for length in of_file]), 0
     for each, of_file in zip(paths, lengths, strict=True):
         begin, end = bisect_left(chosen, first), bisect_left(chosen, first + len(of_file))
@@ -87,13 +88,13 @@ def each_example(
     Raises:
         InputError: see `read_treebank`.
     """
-    words, hidden = 0, True  # so far
+    words, hidden = 0, 0
     for index, (line, block) in enumerate(blocks(path)):
         if chosen is not None and index not in chosen:
             continue
         example = _example(first + index, path, line, block, parsed)
         words += len(example.sentence)
-        hidden = hidden and all(word == _HIDDEN for word in example.sentence.words)
+        hidden += example.sentence.words.count(_HIDDEN)
         if max_length is not None and len(example.sentence) > max_length:
             raise InputError(
                 f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",
@@ -102,7 +103,27 @@ def each_example(
                 remedy=f"raise {limit} or take the sentence out of the file",
             )
         yield example
-    if words and hidden:
+    if chosen is None:
+        _check_hidden(path, words, hidden)
+
+
+def _lengths(path: Path) -> "array[int]":
+    """Count the words of each sentence of a file, whose lines are not checked.
+
+    Raises:
+        InputError: all words are ``_``.
+    """
+    lengths, hidden = array("q"), 0
+    for _, block in blocks(path):
+        words = [line.split("\t", 2)[1:2] for line in block if is_word(line)]
+        lengths.append(len(words))
+        hidden += words.count([_HIDDEN])
+    _check_hidden(path, sum(lengths), hidden)
+    return lengths
+
+
+def _check_hidden(path: Path, words: int, hidden: int) -> None:
+    if words and hidden == words:
         raise InputError(
             f"the words are missing: '_' in column 2 of {words} of {words} words",
             path=path,
@@ -136,7 +157,7 @@ def is_conllx(path: str | Path) -> bool:
 
 
 def is_word(line: str) -> bool:
-    """Tell whether a line of a checked block is a word: no comment, range or empty node."""
+    """Tell whether a line of a block is a word: no comment, range or empty node."""
     return line.partition("\t")[0].isdecimal()
 
 

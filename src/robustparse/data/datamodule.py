@@ -20,6 +20,7 @@ from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice, check_least, check_seed
+from robustparse.files import each_path
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
@@ -97,7 +98,7 @@ class Augmentation:
     """Perturbed copies of training texts to train on too.
 
     Args:
-        files: the copies, as ``augment`` and ``attack`` write them.
+        files: the copies, as ``augment`` and ``attack`` write them; files or patterns.
         fraction: the fraction of the copies to train on, drawn from the seed of the data module;
             the copies of a smaller fraction are among those of a larger one.
         unit: what the fraction counts, ``sentences`` or ``tokens`` (Wang et al. 2021).
@@ -126,8 +127,8 @@ class DataModule(pl.LightningDataModule, ABC):
         folder: the folder of the three files, or ``sample`` for the embedded sample.
         train_file: a file that replaces the one in ``folder``, or a pattern of several, such as
             ``UD_*/*-train.conllu``, which are read as one.
-        dev_file: a file that replaces the one in ``folder``.
-        test_file: a file that replaces the one in ``folder``.
+        dev_file: the same for the development data.
+        test_file: the same for the test data.
         batches: sizes of batches.
         augmentation: perturbed copies to train on.
         max_length: longest allowed text; a longer one is an error that names it.
@@ -225,7 +226,7 @@ class DataModule(pl.LightningDataModule, ABC):
     def copies(self) -> list[tuple[str, Example]]:
         """The perturbed copies to train on, with their files and the ids of the files."""
         copies = []
-        for path in self.augmentation.files or ():
+        for path in map(str, each_path(self.augmentation.files or ())):
             of_file = self.read(path)
             self.check_copies(of_file, path)
             copies += [(path, copy) for copy in of_file]

@@ -9,7 +9,7 @@ from robustparse.errors import InputError
 from robustparse.files import plain_name
 
 _DEV = "dev|valid|validation"  # names of the development data
-_PART = re.compile(r"(.*)-([0-9]{5})(-of-([0-9]{5})\..*)")  # of the files of a dataset on the hub
+_PART = re.compile(r"(.*)-([0-9]{5})(-of-([0-9]{5})\..*)")  # the name of a part of a dataset
 
 
 def split_file(
@@ -60,7 +60,7 @@ def split_file(
 
 
 def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
-    """Return a pattern for the numbered parts of a file, or the only one; None for other files.
+    """Return a pattern for the numbered parts of a file, or the only part; None for other files.
 
     Raises:
         InputError: a part is missing.
@@ -69,11 +69,13 @@ def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
     if not parts or len(parts) < len(files) or len({(part[1], part[3]) for part in parts}) > 1:
         return None
     before, _, after, count = parts[0].groups()
-    missing = {*range(int(count))} - {int(part[2]) for part in parts}
-    if missing:
-        found = f"{len(parts)} of {int(count)} files of {before}"
+    numbers, expected = {int(part[2]) for part in parts}, {*range(int(count))}
+    if numbers - expected:
+        return None
+    if missing := expected - numbers:
+        found = f"{len(numbers)} of {len(expected)} parts of {before}"
         remedy = f"copy {before}-{min(missing):05d}{after} there too"
         raise InputError(found, path=folder, remedy=remedy)
     if len(files) == 1:
         return files[0]
-    return Path(escape(str(folder))) / f"{escape(before)}-*{escape(after)}"
+    return Path(escape(str(folder))) / f"{escape(before)}-{'[0-9]' * 5}{escape(after)}"

@@ -111,7 +111,7 @@ def read_table(path: str | Path, keep: bool = True) -> Table:
         if start.startswith(("{", "[")):
             refuse_json(path, read_text(path), _RENAME)
         table = Table(path, "tsv", False, _rows(path, _tab_separated, keep))
-    if not sum(1 for _ in table.rows):  # which finds mistakes in all rows
+    if not sum(1 for _ in table.rows):  # this pass also checks every row
         raise InputError("the file holds no text", path=path)
     return table
 

@@ -139,7 +139,7 @@ def _check_input(key: str, value: str, mappings: Collection[str]) -> None:
         for path in _listed(value):
             if path in _NO_FILES or path.startswith("datasets:"):
                 continue
-            paths = matching_files(path) if key == "data" else [path]
+            paths = matching_files(path) if key in _DATA_FILES else [path]
             for each in paths:
                 if not os.path.exists(each):  # noqa: PTH110 - of any length
                     raise InputError(f"no such {kinds[key]}", path=each)
