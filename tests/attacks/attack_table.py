@@ -98,7 +98,7 @@ def with_phrases(example: Example) -> Example:
     return replace(example, gold=replace(example.gold, heads=tuple(heads)))
 
 
-PHRASES = [with_phrases(one) for one in corpus(60, seed=5)[0]]
+PHRASES = [with_phrases(one) for one in corpus(54, seed=5)[0]]
 
 
 class Measured(Asked):

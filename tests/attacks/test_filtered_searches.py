@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from attack_fakes import HashVictim
-from attack_table import CONSTRAINED, FULL, OTHERS, constrained, examples_of
+from attack_table import CONSTRAINED, FULL, constrained, examples_of
 from sentence_judges import (
     Asked,
     Judge,
@@ -38,9 +38,33 @@ def engine(name: str, *judges: Judge, **settings) -> Attack:
     return constrained(name, *map(Asked, judges)).attack(**settings)
 
 
+Repair = Callable[[AdmissibleStates, Problem, State], Judging[State]]
+Repairs = dict[int, tuple[State, State]]
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> Repairs:
+    """By id, the outcomes that are made again from now on, before and after."""
+    made: Repairs = {}
+    original: Repair = AdmissibleStates.rebuilt
+
+    def rebuilt(self: AdmissibleStates, problem: Problem, outcome: State) -> Judging[State]:
+        state = yield from original(self, problem, outcome)
+        made[problem.id] = (outcome, state)
+        return state
+
+    monkeypatch.setattr(AdmissibleStates, "rebuilt", rebuilt)
+    return made
+
+
 @cache
+def run_of(name: str, *judges: Judge) -> tuple[dict[int, AttackResult], Repairs]:
+    with pytest.MonkeyPatch.context() as patch:
+        repairs = watched(patch)
+        return by_id(engine(name, *judges), examples_of(name)), repairs
+
+
 def results_of(name: str, *judges: Judge) -> dict[int, AttackResult]:
-    return by_id(engine(name, *judges), examples_of(name))
+    return run_of(name, *judges)[0]
 
 
 @pytest.fixture(params=SEARCHES)
@@ -86,33 +110,15 @@ def test_judging_after_asking_gives_the_same_outcomes(name: str, judges) -> None
     assert asked[1] < asked[0]
 
 
-Repair = Callable[[AdmissibleStates, Problem, State], Judging[State]]
-
-
-@pytest.fixture
-def repairs(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[State, State]]:
-    """By id, the outcomes that were made again, before and after."""
-    made: dict[int, tuple[State, State]] = {}
-    original: Repair = AdmissibleStates.rebuilt
-
-    def rebuilt(self: AdmissibleStates, problem: Problem, outcome: State) -> Judging[State]:
-        state = yield from original(self, problem, outcome)
-        made[problem.id] = (outcome, state)
-        return state
-
-    monkeypatch.setattr(AdmissibleStates, "rebuilt", rebuilt)
-    return made
-
-
 @pytest.mark.parametrize("name", JUDGED)
-def test_searches_ask_only_about_admissible_states(name: str, repairs) -> None:
-    results = by_id(engine(name, rises_slowly), examples_of(name)).values()
-    assert any(result.edited for result in results)
+def test_searches_ask_only_about_admissible_states(name: str) -> None:
+    results, repairs = run_of(name, rises_slowly)
+    assert any(result.edited for result in results.values())
     assert not repairs
 
 
-def test_states_that_a_search_put_together_are_repaired(repairs) -> None:
-    results = by_id(engine(COMPOSING, rises_slowly, stays_close), OTHERS)
+def test_states_that_a_search_put_together_are_repaired() -> None:
+    results, repairs = run_of(COMPOSING, rises_slowly, stays_close)
     lost = [number for number, (before, after) in repairs.items() if (before != after).any()]
     assert lost, "no outcome had to lose a change"
     for number in repairs:
@@ -126,9 +132,10 @@ def test_states_that_a_search_put_together_are_repaired(repairs) -> None:
         assert list(result.attacked.heads) == list(heads)
 
 
-def test_a_lost_change_may_cost_the_success(repairs) -> None:
+def test_a_lost_change_may_cost_the_success() -> None:
     """Success is that of the text without the change, not of what the search had asked about."""
-    for result in by_id(engine(COMPOSING, rises_slowly), OTHERS).values():
+    results, repairs = run_of(COMPOSING, rises_slowly)
+    for result in results.values():
         clean = sum(_right(result, result.example.sentence.words))
         assert result.success == (clean - sum(_right(result, result.words)) >= 3)
     assert repairs

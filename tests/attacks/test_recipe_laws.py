@@ -10,7 +10,7 @@ import pytest
 import torch
 from recipe_models import FOLDER, stand_in, write_models
 from recipe_models import recipe as small_recipe
-from recipe_sentences import EXAMPLES, examples_of, parser_of
+from recipe_sentences import EXAMPLES, examples_of, parser_of, victim_of
 from sentence_judges import has_admissible_chain
 
 from robustparse.attacks.attack import Attack
@@ -130,7 +130,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def by_id(name: str, attack: Attack, examples: list[Example] | None = None) -> Results:
     examples = examples_of(name) if examples is None else examples
-    return {result.id: result for result in attack.run(examples, ModelVictim([parser_of(name)]))}
+    return {result.id: result for result in attack.run(examples, victim_of(name))}
 
 
 @pytest.fixture(scope="module")
@@ -153,13 +153,13 @@ def test_some_words_are_never_changed(name, reference) -> None:
 
 def test_packing_and_shards_change_nothing(name, models, reference) -> None:
     one_by_one = recipe(name, models, live=1, batch_queries=1)
-    found = by_id(name, one_by_one, examples_of(name)[::-4])  # every fourth one, the last first
+    found = by_id(name, one_by_one, examples_of(name)[::-5])  # every fifth one, the last first
     assert found == {each: reference[each] for each in found}
-    assert len(found) == 3
+    assert len(found) == 2
     shard = share_of(examples_of(name), 1, 2)
-    found = by_id(name, recipe(name, models, live=4, batch_queries=7), shard)
+    found = by_id(name, recipe(name, models, live=2, batch_queries=7), shard)
     assert found == {one.id: reference[one.id] for one in shard}
-    assert len(found) == 5
+    assert len(found) == 3
 
 
 def test_a_stopped_attack_continues_to_the_same_files(name, models, reference, tmp_path) -> None:
@@ -171,13 +171,12 @@ def test_a_stopped_attack_continues_to_the_same_files(name, models, reference, t
             if len(calls) == stop:
                 raise KeyboardInterrupt
 
-        victim = ModelVictim([parser_of(name)])
+        victim = victim_of(name)
         chosen, examples = recipe(name, models, live=3), examples_of(name)
         attack_into(tmp_path, DEPENDENCY, chosen, examples, victim, dict(RUN), on_sentence)
 
-    for stop in (1, 5):
-        with pytest.raises(KeyboardInterrupt):
-            attack(stop)
+    with pytest.raises(KeyboardInterrupt):
+        attack(stop=4)
     attack()
     task, whole = DEPENDENCY, [reference[example.id] for example in examples_of(name)]
     lines = (encode_record(example_record(task, result)) for result in whole)
@@ -208,7 +207,7 @@ def test_a_seed_draws_what_no_other_one_does(name, models, reference) -> None:
     """Where it decides nothing, the next test takes another one."""
     if RECIPES[name]:
         other = recipe(name, models, seed=1, live=2)
-        results = other.run(examples_of(name), ModelVictim([parser_of(name)]))
+        results = other.run(examples_of(name), victim_of(name))
         assert any(result != reference[result.id] for result in results)
 
 
@@ -246,7 +245,7 @@ def test_an_attack_depends_on_no_state_and_leaves_none(name, models, reference) 
     loss.sum().backward()
     before = snapshot(parser)
     run = recipe(name, models, live=3, seed=0 if RECIPES[name] else 1)
-    some = examples_of(name)[1::2]
+    some = examples_of(name)[1::3]
     results = {one.id: one for one in run.run(some, ModelVictim([parser]))}
     assert results == {one.id: reference[one.id] for one in some}
     assert equal(snapshot(parser), before)
@@ -297,7 +296,7 @@ def test_recipes_of_synonyms_attack_texts_which_have_no_tags(synonyms, models) -
 
 
 def test_every_filter_is_true_on_every_result(name, models, reference) -> None:
-    victim, attack = ModelVictim([parser_of(name)]), recipe(name, models)
+    victim, attack = victim_of(name), recipe(name, models)
     assert all(obeys(victim, attack, result) for result in reference.values())
 
 
@@ -306,5 +305,5 @@ def test_each_filter_does_something(name, models, reference) -> None:
     for index in range(len(recipe(name, models).constraints)):
         free = recipe(name, models, live=2)
         left_out = free.constraints.pop(index)
-        results = free.run(examples_of(name), ModelVictim([parser_of(name)]))
+        results = free.run(examples_of(name), victim_of(name))
         assert any(result != reference[result.id] for result in results), left_out

@@ -136,7 +136,7 @@ def test_outcomes_are_those_that_references_keep_one_by_one(
     def judge(edit: Edit) -> bool:
         return sum(keeps(model, edit) for model in models) >= agree
 
-    examples, victim = sentences(16, "test"), ModelVictim([trained_parser()])
+    examples, victim = sentences(10, "test"), ModelVictim([trained_parser()])
 
     def attacked(*more: ReferenceParsers, **packing: int) -> dict[int, Any]:
         attack = lexicon_attack({"gamma": 0.5}, **packing)

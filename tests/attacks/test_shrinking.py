@@ -18,7 +18,7 @@ RECIPES = (
     *("beam", "textfooler", "wang2021", "wang2021_open"),
     *("yoo2020_glove", "yoo2020_wordnet", "zheng2020_blackbox"),
 )
-EXAMPLES = sentences(10, "test")
+EXAMPLES = sentences(5, "test")
 
 
 def admissible(attack: Attack, count: int) -> set[tuple[int, int, str]]:

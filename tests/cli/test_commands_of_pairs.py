@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pairs")
     sample = sample_reviews(0)
     for split in ("train", "dev", "test"):
-        write_pairs(folder / f"{split}.tsv", getattr(sample, split))
+        write_pairs(folder / f"{split}.tsv", getattr(sample, split)[:100])
     recipe = attack_in(folder)
     recipe["search"]["init_args"] = {"gamma": 0.5}
     (folder / "attack.yaml").write_text(yaml.safe_dump(recipe))

@@ -153,7 +153,8 @@ def test_a_killed_command_goes_on_and_trains_no_finished_member_again(
 def test_embeddings_with_seeds_and_subsets(folder, tmp_path, capsys) -> None:
     embeddings = ("--embeddings", folder / "words.yaml", folder / "both.yaml")
     subsets = ("--subsets", "words_seed_1,both_seed_1", "words_seed_1,words_seed_2")
-    main(ensemble(folder, tmp_path, *embeddings, *SEEDS, *subsets, "--mean", "logits"))
+    quick = ("--trainer.max_steps", 1, "--trainer.val_check_interval", 1)
+    main(ensemble(folder, tmp_path, *embeddings, *SEEDS, *subsets, *quick, "--mean", "logits"))
     names = [f"{name}_seed_{seed}" for name in ("words", "both") for seed in (1, 2)]
     result = json.loads((tmp_path / "ensemble.json").read_text())
     assert [*result["systems"]] == [*names, *subsets[1:], f"ensemble_of_{len(names)}"]
@@ -207,6 +208,7 @@ def test_data_and_output_may_be_in_a_bucket(finished, folder, tmp_path, monkeypa
 def test_a_further_model_is_added(folder: Path, tmp_path: Path, capsys) -> None:
     """The smaller ensemble and its attack stay."""
     attack = ("--attack", folder / "attack.yaml", "--limit", 2)
+    attack += ("--trainer.max_steps", 1, "--trainer.val_check_interval", 1)
     for seeds in ((1, 2), (1, 2, 3)):
         main(ensemble(folder, tmp_path, "--seeds", *seeds, "--device", "cpu", *attack))
     names = {path.name for path in (tmp_path / "attacked/attack").iterdir()}

@@ -61,7 +61,7 @@ def test_a_signal_ends_a_run_after_a_checkpoint(
 ) -> None:
     """The signal comes between two steps that no checkpoint follows, and amid accumulation."""
     stop = fault("Signal", steps=[7], mark=str(tmp_path / "mark"), name=name)
-    settings = {"accumulate_grad_batches": 3, "max_steps": 14, "limit_val_batches": 0}
+    settings = {"accumulate_grad_batches": 3, "max_steps": 10, "limit_val_batches": 0}
     config = write_config(tmp_path / "run.yaml", [stop, FGM], **settings)
     rare = ("--last_checkpoint.every_n_train_steps", "1000")
     plain = write_config(tmp_path / "plain.yaml", [FGM], **settings)

@@ -27,14 +27,14 @@ def test_a_run_leaves_its_files_and_nothing_else(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    config = write_config(tmp_path / "run.yaml", max_steps=37)
+    config = write_config(tmp_path / "run.yaml", max_steps=3, val_check_interval=2)
     main(["fit", "--config", str(config), "--trainer.default_root_dir", str(tmp_path / "run")])
     assert set(os.listdir(tmp_path / "run")) == OUTPUTS
     assert os.listdir(".") == []
     output = capfd.readouterr()
     assert output.out == ""
     assert re.fullmatch(
-        rf"robustparse: trained 37 steps; {tmp_path}/run has last.ckpt and best.ckpt "
+        rf"robustparse: trained 3 steps; {tmp_path}/run has last.ckpt and best.ckpt "
         r"\(val/las \d+\.\d\d\)\n",
         output.err,
     )
@@ -290,7 +290,8 @@ def test_a_checkpoint_callback_of_the_users_replaces_the_best(tmp_path: Path) ->
         "class_path": "pytorch_lightning.callbacks.ModelCheckpoint",
         "init_args": {"dirpath": str(tmp_path / "own"), "filename": "mine"},
     }
-    main(fit(write_config(tmp_path / "a.yaml", callbacks=[own], max_steps=37), tmp_path / "run"))
+    config = write_config(tmp_path / "a.yaml", [own], max_steps=3, val_check_interval=2)
+    main(fit(config, tmp_path / "run"))
     assert os.listdir(tmp_path / "own") == ["mine.ckpt"]
     assert set(os.listdir(tmp_path / "run")) == OUTPUTS - {"best.ckpt"}
 

@@ -408,7 +408,7 @@ CONFIGURATIONS = [
     ),
     (
         "trainer: {callbacks: [{class_path: EarlyStopping, init_args: {monitor: nothing}}], "
-        "max_steps: 40}",
+        "limit_train_batches: 2, max_steps: 4}",
         "nothing",
     ),
     ("model: {init_args: [1, 2]}", "bad.yaml:1: model.init_args: ", "a list"),

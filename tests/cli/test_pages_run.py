@@ -101,7 +101,8 @@ GIVEN = {
     "perturbations.md": ["ewt_biaffine_word_character"],
     "train.md": ["ewt_biaffine"],
 }
-QUICK = "--trainer.max_steps 2 --trainer.val_check_interval 1 --trainer.precision 32-true "
+QUICK = "--trainer.max_steps 1 --trainer.val_check_interval 1 --trainer.precision 32-true "
+QUICK += "--trainer.num_sanity_val_steps 0 "
 QUICK += "--trainer.accelerator cpu --trainer.enable_progress_bar false "
 QUICK += "--trainer.enable_model_summary false "
 ENCODER = "--model.init_args.encoder.init_args"

@@ -35,7 +35,7 @@ SAMPLES = (
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Samples of few sentences."""
-    monkeypatch.setattr(generator, "SPLITS", {"train": 150, "dev": 20, "test": 40})
+    monkeypatch.setattr(generator, "SPLITS", {"train": 100, "dev": 20, "test": 30})
     attacks = {"epochs": (5, 5, 5), "curve": (0.3,)}
     short = {
         name: one._replace(**attacks)
@@ -44,7 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for name, one in quickstart.STORIES.items()
     }
     monkeypatch.setattr(quickstart, "STORIES", short)
-    monkeypatch.setattr(quickstart_attack, "CURVE_SENTENCES", 25)
+    monkeypatch.setattr(quickstart_attack, "CURVE_SENTENCES", 15)
     monkeypatch.setattr(quickstart_attack, "CERTIFIED_SENTENCES", 25)
     for drawn in SAMPLES:
         drawn.cache_clear()
@@ -70,7 +70,7 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
         figures.append(summary["edits_per_sentence"])
         figures.append(summary["queries_per_sentence"]["charged"])
         assert rows[name] == [f"{figure:.1f}" for figure in figures]
-        assert summary["n_sentences"] == 40
+        assert summary["n_sentences"] == 30
         lines = list(read_records(folder / "examples.jsonl"))
         test = sample.sample_treebank(2).test
         for line in lines:  # the grammar still derives the gold tree of every changed sentence
@@ -81,8 +81,8 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
         las = evaluate(load(folder / "parser.ckpt"), test)["las"]
         assert summary["clean"]["las"] == pytest.approx(las, abs=0.5)
         curves.append(json.loads((folder / "curves.json").read_text()))
-        first = [line["attacked"]["correct_labels"] for line in lines[:25]]
-        share = 100 * sum(first) / sum(line["counted"] for line in lines[:25])
+        first = [line["attacked"]["correct_labels"] for line in lines[:15]]
+        share = 100 * sum(first) / sum(line["counted"] for line in lines[:15])
         curve = curves[-1]["curves"][0]
         assert curve["x"] == [0.0, 15.0, 30.0]
         assert curve["y"][1] == pytest.approx(share)
@@ -96,12 +96,12 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
     assert re.findall(r"[\d.]+\d", said)[1:] == [f"{las:.1f}" for las in certified]
     page = (tmp_path / "report.html").read_text()
     assert "<svg" in page
-    assert "LAS against edit budget, 25 sentences" in page
+    assert "LAS against edit budget, 15 sentences" in page
 
 
 @pytest.mark.slow
 def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monkeypatch, capsys):
-    story = quickstart.STORIES["dependency"]._replace(epochs=(1, 2, 2))
+    story = quickstart.STORIES["dependency"]._replace(epochs=(1, 1, 1))
     monkeypatch.setattr(quickstart, "STORIES", {"dependency": story})
     found = []
     for defense in ("substitution", "none"):
@@ -123,7 +123,9 @@ def test_a_second_run_in_the_same_folder_reports_its_own_parsers(tmp_path, monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("task", "model"), [("classification", "classifier"), ("tags", "tagger")])
-def test_the_story_of_texts_is_told_too(task, model, tmp_path, capsys):
+def test_the_story_of_texts_is_told_too(task, model, tmp_path, monkeypatch, capsys):
+    # An attack on a classifier that was trained on fewer texts changes none.
+    monkeypatch.setitem(generator.SPLITS, "train", 150)
     main(["quickstart", "--task", task, "--out", str(tmp_path)])
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -176,7 +178,7 @@ def test_the_story_of_perturbations(defense: str, tmp_path: Path, capsys, monkey
         match = evaluate(load(tmp_path / name / "parser.ckpt"), test)["exact_match"]
         assert one["exact_match"] == pytest.approx(match)
     copies = [read_forms(tmp_path / "copies" / f"{name}.tsv") for name in operations]
-    assert all(10 <= len(some) <= 30 for some in copies)  # 20 % of 150, but for those without one
+    assert all(7 <= len(some) <= 20 for some in copies)  # 20 % of 100, but for those without one
     golds = {example.gold for example in train}
     assert all(copy.gold in golds for some in copies for copy in some)
     known = set(load(tmp_path / other / "parser.ckpt").vocabulary.words)

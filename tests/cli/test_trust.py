@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import itertools
 import json
 import sys
 import time
@@ -83,35 +84,48 @@ def refused(error: InputError, name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, found in CASES.items() if found])
 def test_no_place_of_a_file_runs_code(name: str) -> None:
-    """Neither the class there, nor one under a further key, nor one by option."""
+    """Neither the class there, nor one under a further key; the evil classes take turns."""
     content = yaml.safe_load((CONFIGS / name).read_text())
     option = "--attack" if name.startswith("attack") else "--config"
+    turns = {names_class: itertools.cycle(SPECS) for names_class in (True, False)}
     for place, names_class in CASES[name]:
-        dotted = ".".join(str(key) for key in place if isinstance(key, str))
-        for evil, spec in SPECS.items():
-            changed = copy.deepcopy(content)
-            here = part(changed, place)
-            if names_class:
-                here |= spec
-            else:
-                here["untyped"] = {"x": [spec]}
-            Path("changed.yaml").write_text(yaml.safe_dump(changed))
-            with pytest.raises(InputError) as by_file:
-                checked([option, "changed.yaml"])
-            refused(by_file.value, evil)
-            assert by_file.value.path == "changed.yaml"
-            assert by_file.value.line is not None
-            assert str(by_file.value.key).endswith("class_path")
-            for tokens in (
-                [f"--{dotted}.class_path", evil],
-                [f"--{dotted}.class_path={evil}"],
-                [f"--{dotted}+={json.dumps(spec)}"],
-                [f"--{dotted}.untyped", json.dumps({"x": spec})],
-                [f"--{dotted}.untyped", yaml.safe_dump([spec])],
-            ):
-                with pytest.raises(InputError) as by_option:
-                    checked(tokens)
-                refused(by_option.value, evil)
+        evil = next(turns[names_class])
+        changed = copy.deepcopy(content)
+        here = part(changed, place)
+        if names_class:
+            here |= SPECS[evil]
+        else:
+            here["untyped"] = {"x": [SPECS[evil]]}
+        Path("changed.yaml").write_text(yaml.safe_dump(changed))
+        with pytest.raises(InputError) as by_file:
+            checked([option, "changed.yaml"])
+        refused(by_file.value, evil)
+        assert by_file.value.path == "changed.yaml"
+        assert by_file.value.line is not None
+        assert str(by_file.value.key).endswith("class_path")
+
+
+@pytest.mark.parametrize("evil", SPECS)
+def test_no_option_runs_code(evil: str) -> None:
+    """Neither that of any place of a file, nor one of a further key."""
+    spec = SPECS[evil]
+    options = {
+        ".".join(str(key) for key in place if isinstance(key, str))
+        for found in CASES.values()
+        for place, _ in found
+    }
+    assert len(options) >= 50
+    for dotted in sorted(options):
+        for tokens in (
+            [f"--{dotted}.class_path", evil],
+            [f"--{dotted}.class_path={evil}"],
+            [f"--{dotted}+={json.dumps(spec)}"],
+            [f"--{dotted}.untyped", json.dumps({"x": spec})],
+            [f"--{dotted}.untyped", yaml.safe_dump([spec])],
+        ):
+            with pytest.raises(InputError) as by_option:
+                checked(tokens)
+            refused(by_option.value, evil)
 
 
 CALLBACKS = {

@@ -30,6 +30,8 @@ def write_config(
 ) -> Path:
     """A configuration of a tiny parser on the sample treebank, 36 batches an epoch.
 
+    It validates on two batches.
+
     Args:
         path: the file to write.
         callbacks: more callbacks, as ``class_path`` and ``init_args``.
@@ -44,6 +46,7 @@ def write_config(
         "devices": 1,
         "log_every_n_steps": 1,
         "gradient_clip_val": 5.0,
+        "limit_val_batches": 2,
         "enable_progress_bar": False,
         "enable_model_summary": False,
         "callbacks": callbacks or [],

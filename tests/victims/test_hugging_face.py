@@ -203,7 +203,7 @@ def test_attacks_do_not_depend_on_packing(folder: Path, search: Any) -> None:
             str(folder), device="cpu", precision="float64", batch_texts=batch
         )
         attack = Attack(lexicon, search, live=live)
-        results = sorted(attack.run(answered(folder, 30), victim), key=lambda result: result.id)
+        results = sorted(attack.run(answered(folder, 12), victim), key=lambda result: result.id)
         outcomes.append([(result.success, result.words, result.charged) for result in results])
     assert outcomes[0] == outcomes[1]
     assert any(success for success, _, _ in outcomes[0])
