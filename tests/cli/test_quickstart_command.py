@@ -89,7 +89,7 @@ def test_every_value_printed_is_in_the_files(tmp_path: Path, capsys):
         assert "robust/las" in (folder / "metrics.csv").read_text()
         certificates = json.loads((folder / "certified/summary.json").read_text())
         assert certificates["n_sentences"] == 25
-        assert certificates["inputs"] > certificates["n_changeable"] > 20
+        assert certificates["inputs"] > certificates["n_changeable"] > 12
         certified.append(certificates["certified"]["all"]["lower"]["las"])
         assert certified[-1] <= certificates["certified"]["1"]["lower"]["las"]
     said = " ".join(captured.out.split("Certified")[1].split("Report")[0].split())
@@ -136,7 +136,7 @@ def test_the_story_of_texts_is_told_too(task, model, tmp_path, monkeypatch, caps
         assert row[: len(found)] == [f"{score:.1f}" for score in found]
         assert summary["task"] == task
         certificates = json.loads((tmp_path / name / "certified/summary.json").read_text())
-        assert certificates["n_changeable"] > 20
+        assert certificates["n_changeable"] > 12
     title = f"{score_label(scores.headline)} against edit budget"
     assert title in (tmp_path / "report.html").read_text()
 
