@@ -29,7 +29,8 @@ import hypothesis
 import numpy as np
 import pytest
 import torch
-from jsonargparse import _common, _loaders_dumpers
+from jsonargparse import _common, _loaders_dumpers, _util
+from jsonargparse import typing as _typing
 
 from forks import fork_context
 from robustparse import trust
@@ -51,6 +52,17 @@ torch.set_num_threads(1)
 
 # jsonargparse reads the docstrings of the same classes again for every command.
 docstring_parser.parse_from_object = functools.cache(docstring_parser.parse_from_object)
+
+# It also looks for the shortest import paths of the same classes thousands of times a command.
+_import_path = _util.get_import_path
+_path_of_class = functools.cache(_import_path)
+
+
+def _known_path(value: object) -> str | None:
+    return _path_of_class(value) if isinstance(value, type) else _import_path(value)
+
+
+_util.get_import_path = _typing.get_import_path = _known_path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -140,6 +140,7 @@ def reference(name: str, models: Path) -> Results:
     assert sorted(results) == [example.id for example in examples_of(name)]
     assert sum(bool(result.edited) for result in results.values()) > 2
     assert max(result.charged for result in results.values()) > 2
+    assert not any(result.skipped for result in results.values())
     return results
 
 

@@ -55,23 +55,32 @@ def test_ctrl_c_ends_a_run_with_a_word_on_how_to_resume(
     assert status(fit(config, tmp_path / "run")) == 0
 
 
+ACCUMULATED = {"accumulate_grad_batches": 3, "max_steps": 10, "limit_val_batches": 0}
+RARE = ("--last_checkpoint.every_n_train_steps", "1000")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that accumulates gradients; nobody may change it."""
+    folder = tmp_path_factory.mktemp("whole")
+    plain = write_config(folder / "plain.yaml", [FGM], **ACCUMULATED)
+    assert status(fit(plain, folder / "run", *RARE)) == 0
+    return folder / "run"
+
+
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGUSR1", 138)])
 def test_a_signal_ends_a_run_after_a_checkpoint(
-    name: str, code: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, code: int, whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The signal comes between two steps that no checkpoint follows, and amid accumulation."""
     stop = fault("Signal", steps=[7], mark=str(tmp_path / "mark"), name=name)
-    settings = {"accumulate_grad_batches": 3, "max_steps": 10, "limit_val_batches": 0}
-    config = write_config(tmp_path / "run.yaml", [stop, FGM], **settings)
-    rare = ("--last_checkpoint.every_n_train_steps", "1000")
-    plain = write_config(tmp_path / "plain.yaml", [FGM], **settings)
-    assert status(fit(plain, tmp_path / "whole", *rare)) == 0
-    assert status(fit(config, tmp_path / "run", *rare)) == code
+    config = write_config(tmp_path / "run.yaml", [stop, FGM], **ACCUMULATED)
+    assert status(fit(config, tmp_path / "run", *RARE)) == code
     assert f"stopped by {name} after 8 steps" in caplog.text
     last = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
     assert last["global_step"] == 8
-    assert status(fit(config, tmp_path / "run", *rare)) == 0
-    assert differences(tmp_path / "run", tmp_path / "whole") == []
+    assert status(fit(config, tmp_path / "run", *RARE)) == 0
+    assert differences(tmp_path / "run", whole) == []
 
 
 def test_a_signal_while_the_data_are_read_is_not_taken_for_the_end(

@@ -136,6 +136,8 @@ def test_members_share_each_step(kind: str, mean: str):
         return members[0].codec.decode_rows(members[0].decode(members, states, batches), [])
 
     for seed in range(1 if kind == "Coarse2Fine" else 3):  # the former is trained, which takes long
+        if differing:
+            break
         one, again = make(kind, seed, longest=30), make(kind, seed, longest=30)
         other = make(kind, seed + 1, longest=30)
         assert forms(one, again) == forms(one)
@@ -212,7 +214,10 @@ def test_it_learns_prolog(kind: str):
         for id_, (text, form) in enumerate(zip(texts, forms, strict=True))
     ]
     parser = make(kind, examples=examples, hidden=12, longest=30)
-    train(parser, examples, 120, 0.1)
+    for _ in range(5):
+        train(parser, examples, 40, 0.1)
+        if parser.predict(texts) == list(forms):
+            break
     assert parser.predict(texts) == list(forms)
 
 
