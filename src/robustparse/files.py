@@ -291,7 +291,7 @@ def read_text(path: Path) -> str:
 
 def _text(content: bytes, path: Path) -> str:
     if not content.strip():
-        raise InputError(_EMPTY, path=path)
+        raise _empty(path)
     text = _decoded(content, path, 1)
     # Old programs end lines with only a carriage return.
     return text if "\n" in text else text.replace("\r", "\n")
@@ -315,10 +315,15 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         else:
             blank.append((number, line))
     if not has_text:
-        raise InputError(_EMPTY, path=path)
+        raise _empty(path)
     while blank and not blank[-1][1].strip("\r"):
         blank.pop()
     yield from blank
+
+
+def _empty(path: Path) -> InputError:
+    remedy = None if path.is_file() else "save the data in a file: a pipe can be read only once"
+    return InputError(_EMPTY, path=path, remedy=remedy)
 
 
 def _each_line(path: Path) -> Iterator[str]:

@@ -3,11 +3,13 @@
 import gzip
 import io
 import json
+import os
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -465,6 +467,37 @@ def test_packed_tables_are_read_by_the_name_they_had(tmp_path: Path):
     (tmp_path / "unnamed").write_bytes(parquet.getvalue())
     for name in ("y.parquet.gz", "unnamed"):
         assert len(read_texts(tmp_path / name)) == 2
+
+
+PIPED = {
+    "x": "".join(f"a text {row}\t{row % 2}\n" for row in range(900)),  # more than a buffer holds
+    "x.jsonl": "".join(f'{{"text": "a b", "label": "{row % 2}"}}\n' for row in range(900)),
+    "x.csv": '"a text, really",pos\n"b",neg\n',
+    "x.json": '[{"text": "a b", "label": "x"},\n {"text": "c", "label": "y"}]',
+    "x.tsv": '"a b"\t"pos"\n"c"\t"neg"\n\n',  # an empty line ends many files
+}
+
+
+@pytest.mark.parametrize("name", PIPED)
+@pytest.mark.parametrize("choose", [None, lambda lengths: range(1, len(lengths))])
+def test_a_pipe_is_read_as_the_file(name: str, choose: Any, tmp_path: Path):
+    pipe = tmp_path / name
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / name).write_text(PIPED[name])
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        pipe.write_text(PIPED[name])
+        while True:  # nothing is left for who opens it again
+            pipe.write_text("")
+
+    Thread(target=write, daemon=True).start()
+    read = read_texts(pipe, choose=choose)
+    whole = read_texts(tmp_path / "files" / name, choose=choose)
+    assert [(each.id, each.sentence, each.gold) for each in read] == [
+        (each.id, each.sentence, each.gold) for each in whole
+    ]
+    assert read
 
 
 BINARY: dict[str, Callable[[], bytes]] = {

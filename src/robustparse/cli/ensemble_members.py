@@ -176,7 +176,7 @@ def _settings(options: Sequence[str]) -> dict[str, Any]:
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of the files that a member is trained from."""
     module: DataModule = made(DataModule, settings["data"])
-    paths = each_path(module.augmentation.files or ())
+    paths = [*map(Path, module.augmentation.files or ())]
     paths += filter(None, [module.path("train")])
     with suppress(InputError):  # some corpora have no development set
         paths += filter(None, [module.path("dev")])

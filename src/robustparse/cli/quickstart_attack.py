@@ -132,8 +132,7 @@ class AttackStory(NamedTuple):
         folder, model = checkpoint.parent, load(checkpoint)
         task, victim = model.task, ModelVictim([model])
         test, score = task.files.sample(seed, "test"), task.scores.headline
-        for name in (RUN, EXAMPLES, SUMMARY):
-            (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another model
+        _forget(folder)
         run: RunRecord = {
             "attack": "quickstart",
             "victims": [checkpoint.name],
@@ -161,8 +160,7 @@ class AttackStory(NamedTuple):
     def _certified(self, checkpoint: Path, seed: int) -> CertifiedSummary:
         """Certify the model where any words are replaced, each by one fixed substitute."""
         folder, model = checkpoint.parent / "certified", load(checkpoint)
-        for name in (RUN, CERTIFICATES, SUMMARY):
-            (folder / name).unlink(missing_ok=True)  # of an earlier quickstart, with another model
+        _forget(folder)
         substitutes = {
             tagged.rsplit("/", 1)[0].lower(): [words[0].lower()]
             for tagged, words in self.subject.lexicon(seed).items()
@@ -183,6 +181,12 @@ class AttackStory(NamedTuple):
             f"The attack costs the clean {self.subject.model} {lost:.1f} points of "
             f"{score_name(score)}; {training} wins back {back:.1f}{share}."
         )
+
+
+def _forget(folder: Path) -> None:
+    """Delete the results of an earlier quickstart, which had another model."""
+    for name in (RUN, EXAMPLES, CERTIFICATES, SUMMARY):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _certified_verdict(score: str, summaries: Sequence[CertifiedSummary]) -> str:

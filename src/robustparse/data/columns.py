@@ -224,10 +224,10 @@ def _with_others(tables: Sequence[Table], known: Known) -> list[Known]:
 
     @cache
     def total() -> Counter[str]:
-        total = Counter[str]()
+        labels = Counter[str]()
         for count in counts().values():
-            total.update(count)
-        return total
+            labels.update(count)
+        return labels
 
     def others(number: int) -> Known:
         return replace(
@@ -380,7 +380,7 @@ def with_names(table: Table) -> Table:
         found = f"the column {twice[0]!r} twice"
         raise InputError(found, path=table.path, line=line, expected="a different name for each")
     rows = repeatable(lambda: _with_names(table, names), table.kept)
-    if not sum(1 for _ in rows):  # which finds mistakes in all rows
+    if not sum(1 for _ in rows):  # this pass also checks every row
         found = f"a header ({', '.join(names)}) without texts"
         raise InputError(found, path=table.path, line=line)
     return replace(table, named=True, rows=rows)

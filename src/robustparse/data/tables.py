@@ -21,7 +21,7 @@ from typing import Any
 from robustparse.data.chosen import repeatable
 from robustparse.data.dataset_card import check_card
 from robustparse.errors import InputError, dataset_calls, reason
-from robustparse.files import decode_json, plain_name, read_bytes, read_lines, read_text
+from robustparse.files import decode_json, plain_name, read_bytes, read_lines
 from robustparse.types import ColumnName, Layout, Row, TableKind
 
 HUB = "datasets:"
@@ -98,40 +98,43 @@ def read_table(path: str | Path, keep: bool = True) -> Table:
         return _dataset(path)
     if is_parquet(path):
         return _parquet(path)
-    ending, start = _ending_of_name(path), _first_line(path)
+    keep = keep or not path.is_file()  # a pipe can be read only once
+    ending, lines = _ending_of_name(path), repeatable(partial(read_lines, path), keep)
+    start = next(line.strip() for _, line in lines if line.strip())
     if ending == ".csv":
-        table = _csv(path, read_text(path))
+        table = _csv(path, _joined(lines))
     elif ending == ".json" and start.startswith("["):
-        table = Table(path, "json list", True, list(_json_list(path, read_text(path))))
+        table = Table(path, "json list", True, list(_json_list(path, _joined(lines))))
     elif ending in (".json", ".jsonl"):
-        table = Table(path, "json lines", True, _rows(path, partial(_object, path), keep))
-    elif _is_quoted(path, start):
-        table = Table(path, "quoted tsv", False, list(_records(path, read_text(path), "\t")))
+        table = Table(path, "json lines", True, _rows(lines, partial(_object, path), keep))
+    elif _is_quoted(lines, start):
+        table = Table(path, "quoted tsv", False, list(_records(path, _joined(lines), "\t")))
     else:
         if start.startswith(("{", "[")):
-            refuse_json(path, read_text(path), _RENAME)
-        table = Table(path, "tsv", False, _rows(path, _tab_separated, keep))
+            refuse_json(path, _joined(lines), _RENAME)
+        table = Table(path, "tsv", False, _rows(lines, _tab_separated, keep))
     if not sum(1 for _ in table.rows):  # this pass also checks every row
         raise InputError("the file holds no text", path=path)
     return table
 
 
-def _first_line(path: Path) -> str:
-    """Return the first line with text, without blanks around it."""
-    return next(line.strip() for _, line in read_lines(path) if line.strip())
+def _joined(lines: Iterable[tuple[int, str]]) -> str:
+    return "\n".join(line for _, line in lines)
 
 
 def _rows(
-    path: Path, values: Callable[[int, str], dict[ColumnName, Any]], keep: bool
+    lines: Iterable[tuple[int, str]],
+    values: Callable[[int, str], dict[ColumnName, Any]],
+    keep: bool,
 ) -> Iterable[NumberedRow]:
     """Return the rows of a file with a row in each line.
 
     Args:
-        path: the file.
+        lines: number and text of each line.
         values: returns the values in a line, given its number and text.
         keep: see `read_table`.
     """
-    return repeatable(lambda: ((at, values(at, line)) for at, line in read_lines(path)), keep)
+    return repeatable(lambda: ((at, values(at, line)) for at, line in lines), keep)
 
 
 def is_dataset(path: str | Path) -> bool:
@@ -159,13 +162,13 @@ def _ending_of_name(path: Path) -> str:
 # Tabs and commas
 
 
-def _is_quoted(path: Path, start: str) -> bool:
-    """Tell whether a file is quoted TSV; the whole file is read only if its first line may be.
+def _is_quoted(lines: Iterable[tuple[int, str]], start: str) -> bool:
+    """Tell whether a file is quoted TSV; all lines are joined only if the first one may be quoted.
 
     A quoted row is the first line, or goes on in the next one if a quotation mark is open.
     """
     may_be = start.count('"') % 2 == 1 or _QUOTED_TSV.fullmatch(start) is not None
-    return may_be and _QUOTED_TSV.fullmatch(read_text(path)) is not None
+    return may_be and _QUOTED_TSV.fullmatch(_joined(lines)) is not None
 
 
 def _tab_separated(_: int, line: str) -> dict[ColumnName, Any]:
@@ -226,7 +229,7 @@ def _records(
         InputError: a quotation mark is misplaced or never closed; the error names the line.
     """
     # The csv module counts lines. Its limit on the size of fields is global.
-    lines = (line.removesuffix("\r") + "\n" for line in text.rstrip("\r\n").split("\n"))
+    lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=spaces)
     while True:
         line = first + reader.line_num
@@ -297,6 +300,8 @@ def is_parquet(path: Path) -> bool:
     """Tell from the name or the first bytes of a file whether it is Parquet."""
     if _ending_of_name(path) == ".parquet":
         return True
+    if not path.is_file():  # what is read from a pipe is gone
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(_PARQUET)) == _PARQUET
