@@ -59,12 +59,16 @@ def halves() -> list[tuple[str, list[str]]]:
     return [(tag, half) for tag, words in groups() for half in (words[:middle], words[middle:])]
 
 
+@cache
+def tags() -> dict[str, str]:
+    """The Penn tag of each word of a group."""
+    return {word: tag for tag, group in groups() for word in group}
+
+
 def tag_in(words: Sequence[str], position: int) -> str:
     """The stand-in for a tagger: looks at a word and its neighbours."""
-    tags = {word: tag for tag, group in groups() for word in group}
-    word = words[position].lower()
     odd = code(*words[max(0, position - 1) : position + 2]) % 5 == 0
-    return "FW" if odd else tags.get(word, "FW")
+    return "FW" if odd else tags().get(words[position].lower(), "FW")
 
 
 class Tagger:
