@@ -159,6 +159,16 @@ def test_the_first_vector_of_a_word_counts(tmp_path, monkeypatch, caplog, lines,
     assert read_vectors(path, 3)[0] == words
 
 
+def test_a_word_that_is_cut_amid_a_character_is_warned_of(tmp_path, caplog):
+    path = written(tmp_path, b"a 1 2\nb\xe4\xb8 3 4\n\xff 5 6\n")
+    words, values = read_vectors(path)
+    assert words[0] == "a"
+    assert len(set(words)) == 3
+    assert values.tolist() == [[1, 2], [3, 4], [5, 6]]
+    (message,) = caplog.messages
+    assert message.startswith(f"{path}:2: ")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -191,7 +201,6 @@ def test_the_first_vector_of_a_word_counts(tmp_path, monkeypatch, caplog, lines,
         ("", "no word vectors"),
         ("\n \n", "no word vectors"),
         ("2 2\n", "no word vectors"),
-        (b"a 1\n\xe4 2\n", ":2: the word '\ufffd' is not UTF-8"),
         (gzip.compress(THREE.encode(), mtime=0)[:-9], "gzip, and cannot be unpacked"),
         (b"\x1f\x8bno gzip", "gzip, and cannot be unpacked"),
         (lzma.compress(THREE.encode())[:-9], "xz, and cannot be unpacked"),

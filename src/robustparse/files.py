@@ -257,6 +257,9 @@ def _only_member(file: IO[bytes], path: str | Path) -> str:
             # macOS adds a folder with metadata.
             if not name.endswith("/") and not name.startswith("__MACOSX/")
         ]
+    if "[Content_Types].xml" in names:
+        remedy = "save it as text, a spreadsheet as CSV for example"
+        raise InputError("a file of an office program", path=path, remedy=remedy)
     if len(names) != 1:
         found = f"a zip archive of {len(names)} files"
         raise InputError(found, path=path, expected="one file in it", remedy="unpack the archive")
@@ -355,16 +358,29 @@ def _decoded(content: bytes, path: Path, first: int) -> str:
     except UnicodeDecodeError as error:
         # The position is relative to the bytes after a byte order mark.
         line = first + error.object[: error.start].count(b"\n")
-        found = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "latin1"
         raise InputError(
             f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
             path=path,
             line=line,
-            remedy=f"convert the file, for example with iconv -f {found} -t utf-8",
+            remedy=_remedy_for_encoding(content),
         ) from None
     if (at := text.find("\0")) >= 0:
         raise InputError(_NUL, path=path, line=first + text.count("\n", 0, at))
     return text
+
+
+def _remedy_for_encoding(content: bytes) -> str:
+    """Return what the user can do about a file that is not UTF-8."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif b"\0" in content:  # which no other encoding of text has
+        return (
+            "save it as text, a spreadsheet as CSV for example; of a dataset that `datasets` "
+            "saved, name the folder"
+        )
+    else:
+        encoding = "cp1252"  # Latin-1 and the characters that Windows adds
+    return f"convert the file, for example with iconv -f {encoding} -t utf-8"
 
 
 def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
@@ -419,7 +435,7 @@ def decode_json(
     try:
         found: object = json.loads(text, object_pairs_hook=unique)
         if _SUSPECT.search(text):
-            _check_texts(found)
+            check_texts(found)
     except json.JSONDecodeError as error:
         place = error.lineno if line is None else line
         raise refused(f"not JSON ({error.msg})", line=place, expected=expected) from None
@@ -435,8 +451,8 @@ def decode_json(
     return found
 
 
-def _check_texts(value: object) -> None:
-    """Reject keys and values that cannot be written to a text file.
+def check_texts(value: object) -> None:
+    """Reject keys and values of JSON that cannot be written to a text file.
 
     Raises:
         ValueError: names the character.
@@ -446,10 +462,10 @@ def _check_texts(value: object) -> None:
             raise ValueError(_NUL)
         value.encode()
     elif isinstance(value, dict):
-        _check_texts([*value, *value.values()])
+        check_texts([*value, *value.values()])
     elif isinstance(value, list):
         for item in value:
-            _check_texts(item)
+            check_texts(item)
 
 
 @contextmanager

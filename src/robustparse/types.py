@@ -163,7 +163,8 @@ class Layout:
         delimiter: the delimiter of a CSV file.
         header: whether the first line of a TSV or CSV file names the columns.
         raw: for utterances, the columns of the raw text and of the slots, if there are any.
-        numbers: whether answers are numbers in JSON and Parquet, as in the model's training data.
+        numbers: whether answers are numbers, or true and false, in JSON and Parquet, as in the
+            model's training data.
         topic: for tagged sentences, the column of the label of the text.
     """
 

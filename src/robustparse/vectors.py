@@ -102,6 +102,7 @@ class _Table:
         self._path = path
         self._lines: dict[str, int] = {}  # word -> its line
         self._repeats: list[tuple[str, int]] = []  # repeated words and their lines
+        self._undecoded: list[tuple[str, int]] = []  # the same of words that are not UTF-8
         self._blocks: list[NDArray[np.float32]] = []
         self._dim = 0  # 0: not known yet
         self._dim_line = 0  # the line from which it is known
@@ -180,16 +181,21 @@ class _Table:
             word, line = self._repeats[0]
             message = "%s:%d: the word %r is already in line %d, whose vector counts; repeats: %d"
             log.warning(message, self._path, line, word, self._lines[word], len(self._repeats))
+        if self._undecoded:
+            word, line = self._undecoded[0]
+            message = "%s:%d: the word %s is not UTF-8 and will match no word; such words: %d"
+            log.warning(message, self._path, line, word, len(self._undecoded))
         return list(self._lines), np.concatenate(self._blocks)
 
     def _decoded(self, number: int, word: bytes) -> str:
+        """Decode a word; word2vec and fastText cut long ones amid a character."""
+        if b"\0" in word:
+            raise self._error(number, f"the word {_shown(word)} holds a NUL character")
         try:
-            if b"\0" not in word:
-                return word.decode("utf-8")
-            message = f"the word {_shown(word)} holds a NUL character"
+            return word.decode("utf-8")
         except UnicodeDecodeError:
-            message = f"the word {_shown(word)} is not UTF-8"
-        raise self._error(number, message)
+            self._undecoded.append((_shown(word), number))
+            return word.decode("utf-8", "replace")
 
     def _bad_value(self, entries: Sequence[tuple[int, bytes]]) -> InputError:
         """Return the error for the first value that is not a finite number."""

@@ -1,5 +1,6 @@
 """Tables of every kind: the same rows in, the same rows out, and what is taken for a header."""
 
+import csv
 import gzip
 import io
 import json
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from robustparse.data.columns import Known
+from robustparse.data.columns import Known, labels_are_numbers
 from robustparse.data.tables import ending_of, read_table
 from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.text_files import find_split, read_texts
@@ -109,6 +110,13 @@ QUOTED = {
         '"index"\t"text"\t"label"\n1\t"a ""b"" c"\t"pos"\n2\t"d"\t"neg"\n',
         ('a "b" c', "pos"),
     ),
+    "only where it is needed": (
+        'text\tlabel\n"a ""b""\tc"\tpos\n"d, e"\tneg\nf\t""\n',
+        ('a "b" c', "pos"),
+    ),
+    "one quoted, one in a text": ('"a ""b"" c"\tpos\nd " e\tneg\n', ('"a ""b"" c"', "pos")),
+    "doubled in a text": ('a ""b"" c\tpos\n"d"\tneg\n', ('a ""b"" c', "pos")),
+    "an empty quotation": ('"a b"\tpos\n""\t\n', ('"a b"', "pos")),
     "one in a text": ('a " b c\tpos\nd\tneg\n', ('a " b c', "pos")),
 }
 
@@ -376,6 +384,31 @@ def test_what_is_not_changed_keeps_name_value_and_type(name: str, tmp_path: Path
     assert [values for _, values in read_table(out).rows] == expected
     assert [list(values) for _, values in read_table(out).rows] == [list(VALUES[0])] * 2
     assert len(out.read_text().splitlines()) == (4 if name == "x.json" else 2)
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.parquet"])
+def test_true_and_false_are_labels_too(name: str, tmp_path: Path):
+    rows = [{"text": "good", "label": True}, {"text": "dull", "label": False}]
+    examples = read_texts(named(tmp_path / name, rows))
+    assert labels_are_numbers(examples)
+    out = tmp_path / "out.jsonl"
+    other = [(one, None, examples[1 - at].gold) for at, one in enumerate(examples)]
+    write(out, "".join(TASK.files.write_all(other)))
+    assert [row["label"] for _, row in read_table(out).rows] == [False, True]
+
+
+def test_a_nul_character_is_refused_in_parquet_too(tmp_path: Path):
+    path = named(tmp_path / "x.parquet", [{"text": "a", "meta": ["b", "c\0d"]}])
+    with pytest.raises(InputError) as error:
+        read_table(path)
+    assert (error.value.path, error.value.line) == (str(path), 1)
+
+
+def test_a_cell_of_csv_may_be_long(tmp_path: Path):
+    limit, text = csv.field_size_limit(), "word " * 30_000 + "x"
+    path = write(tmp_path / "x.csv", f'text,label\n"{text}",pos\nb,neg\n')
+    assert read_table(path).rows[1][1] == {0: text, 1: "pos"}
+    assert csv.field_size_limit() == limit
 
 
 def test_json_lists_say_the_line_of_an_object(tmp_path: Path):

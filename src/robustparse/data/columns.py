@@ -113,10 +113,10 @@ def columns_of(examples: Sequence[Example]) -> list[str] | None:
 
 
 def labels_are_numbers(examples: Sequence[Example]) -> bool:
-    """Tell whether all labels were read from cells with whole numbers, as JSON and Parquet have."""
+    """Tell whether all labels were whole numbers, or true and false, in JSON or Parquet."""
     rows = [example.row for example in examples]
     return bool(rows) and all(
-        row is not None and type(row.values.get(row.layout.label)) is int for row in rows
+        row is not None and type(row.values.get(row.layout.label)) in (int, bool) for row in rows
     )
 
 

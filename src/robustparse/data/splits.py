@@ -9,7 +9,9 @@ from robustparse.errors import InputError
 from robustparse.files import plain_name
 
 _DEV = "dev|valid|validation"  # names of the development data
-_PART = re.compile(r"(.*)-([0-9]{5})(-of-([0-9]{5})\..*)")  # the name of a part of a dataset
+# The name of a part of a dataset. The hub's older ones end in a fingerprint of the part.
+_NUMBERS, _FINGERPRINT = "-([0-9]{5})-of-([0-9]{5})", "(-[0-9a-f]{8,})?"
+_PART = re.compile(rf"(.*){_NUMBERS}{_FINGERPRINT}(\..*)")
 
 
 def split_file(
@@ -38,7 +40,7 @@ def split_file(
         expected = f"a folder with {split}{endings[0]} in it"
         raise InputError("no such folder", path=folder, expected=expected)
     names = _DEV if split == "dev" else split
-    ending = rf"(-[0-9]{{5}}-of-[0-9]{{5}})?({'|'.join(map(re.escape, endings))})"
+    ending = rf"({_NUMBERS}{_FINGERPRINT})?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     matching: list[Path] = []
     for before in (r"(.*[\W\d_])?", ".*"):
@@ -66,16 +68,18 @@ def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
         InputError: a part is missing.
     """
     parts = [part for file in files if (part := _PART.fullmatch(file.name))]
-    if not parts or len(parts) < len(files) or len({(part[1], part[3]) for part in parts}) > 1:
+    if not parts or len(parts) < len(files) or len({part.group(1, 3, 5) for part in parts}) > 1:
         return None
-    before, _, after, count = parts[0].groups()
+    before, _, count, _, ending = parts[0].groups()
     numbers, expected = {int(part[2]) for part in parts}, {*range(int(count))}
-    if numbers - expected:
+    if numbers - expected or len(numbers) < len(parts):
         return None
+    after = f"-of-{count}"
     if missing := expected - numbers:
         found = f"{len(numbers)} of {len(expected)} parts of {before}"
-        remedy = f"copy {before}-{min(missing):05d}{after} there too"
+        remedy = f"copy {before}-{min(missing):05d}{after}{ending} there too"
         raise InputError(found, path=folder, remedy=remedy)
     if len(files) == 1:
         return files[0]
-    return Path(escape(str(folder))) / f"{escape(before)}-{'[0-9]' * 5}{escape(after)}"
+    after += "*" if any(part[4] for part in parts) else ""
+    return Path(escape(str(folder))) / f"{escape(before)}-{'[0-9]' * 5}{after}{escape(ending)}"

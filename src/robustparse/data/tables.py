@@ -21,7 +21,7 @@ from typing import Any
 from robustparse.data.chosen import repeatable
 from robustparse.data.dataset_card import check_card
 from robustparse.errors import InputError, dataset_calls, reason
-from robustparse.files import decode_json, plain_name, read_bytes, read_lines
+from robustparse.files import check_texts, decode_json, plain_name, read_bytes, read_lines
 from robustparse.types import ColumnName, Layout, Row, TableKind
 
 HUB = "datasets:"
@@ -37,6 +37,11 @@ _VALUE = r"(?:TRUE|FALSE|True|False|NA|NaN|[-+]?Inf|[-+0-9.eE]*+)"
 _QUOTED_TSV = re.compile(
     rf"(?:(?:{_VALUE}\t)*+{_QUOTES}(?:\t(?:{_QUOTES}|{_VALUE}))*+(?:\r?\n|$))++"
 )
+# A field with a quotation mark is quoted; it is doubled within a field, as pandas and spreadsheets
+# write it.
+_FIELD = rf'(?:{_QUOTES}|[^"\t\n]*+)'
+_PARTLY_QUOTED_TSV = re.compile(rf"{_FIELD}(?:[\t\n]{_FIELD})*+")
+_DOUBLED = re.compile(r'[^\t]""|""[^\t]')
 _PARQUET = b"PAR1"
 _RENAME = "give it a name that ends in .jsonl (an object on each line) or .json (a list)"
 # Characters that some programs treat as line breaks.
@@ -106,9 +111,12 @@ def read_table(path: str | Path, keep: bool = True) -> Table:
     elif ending == ".json" and start.startswith("["):
         table = Table(path, "json list", True, list(_json_list(path, _joined(lines))))
     elif ending in (".json", ".jsonl"):
+        if _is_one_value(start, lines):
+            expected = "an object on each line, or in a .json file a list of objects"
+            raise InputError("one JSON value of several lines", path=path, expected=expected)
         table = Table(path, "json lines", True, _rows(lines, partial(_object, path), keep))
     elif _is_quoted(lines, start):
-        table = Table(path, "quoted tsv", False, list(_records(path, _joined(lines), "\t")))
+        table = Table(path, "quoted tsv", False, _records(path, _joined(lines), "\t"))
     else:
         if start.startswith(("{", "[")):
             refuse_json(path, _joined(lines), _RENAME)
@@ -163,12 +171,17 @@ def _ending_of_name(path: Path) -> str:
 
 
 def _is_quoted(lines: Iterable[tuple[int, str]], start: str) -> bool:
-    """Tell whether a file is quoted TSV; all lines are joined only if the first one may be quoted.
+    """Tell whether a file is quoted TSV: every row has a quoted field, or only fields that need it.
 
-    A quoted row is the first line, or goes on in the next one if a quotation mark is open.
+    All lines are joined only if one of them may be quoted. The first row may go on in the next line
+    if a quotation mark is open.
     """
     may_be = start.count('"') % 2 == 1 or _QUOTED_TSV.fullmatch(start) is not None
-    return may_be and _QUOTED_TSV.fullmatch(_joined(lines)) is not None
+    if may_be and _QUOTED_TSV.fullmatch(_joined(lines)):
+        return True
+    if any('""' in line and _DOUBLED.search(line) for _, line in lines):
+        return _PARTLY_QUOTED_TSV.fullmatch(_joined(lines)) is not None
+    return False
 
 
 def _tab_separated(_: int, line: str) -> dict[ColumnName, Any]:
@@ -211,14 +224,14 @@ def _records_of_csv(
     """Return the records of CSV, where cells such as the last one of ``pos, "a, b"`` are quoted."""
     if f'{delimiter} "' in text:
         with suppress(InputError):  # the quotation marks belong to the text
-            return list(_records(path, text, delimiter, first, spaces=True))
-    return list(_records(path, text, delimiter, first))
+            return _records(path, text, delimiter, first, spaces=True)
+    return _records(path, text, delimiter, first)
 
 
 def _records(
     path: Path, text: str, delimiter: str, first: int = 1, spaces: bool = False
-) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
-    """Yield the line where each record begins, and its cells, which may hold line breaks.
+) -> list[tuple[int, dict[ColumnName, Any]]]:
+    """Return the line where each record begins, and its cells, which may hold line breaks.
 
     Args:
         path, text, delimiter: the file, its content, and the delimiter.
@@ -228,20 +241,24 @@ def _records(
     Raises:
         InputError: a quotation mark is misplaced or never closed; the error names the line.
     """
-    # The csv module counts lines. Its limit on the size of fields is global.
     lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=spaces)
-    while True:
-        line = first + reader.line_num
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            found = f"not CSV with the delimiter {delimiter!r} ({reason(error)})"
-            remedy = "put cells with quotation marks in quotation marks, and double those in them"
-            raise InputError(found, path=path, line=line, remedy=remedy) from None
-        yield line, _numbered(cells or [""])
+    records, line = [], first
+    limit = csv.field_size_limit(len(text) + 1)  # it is global
+    try:
+        for cells in reader:
+            records.append((line, _numbered(cells or [""])))
+            line = first + reader.line_num
+    except csv.Error as error:
+        found = f"not CSV with the delimiter {delimiter!r} ({reason(error)})"
+        remedy = (
+            "put cells with quotation marks or line breaks in quotation marks, and double the "
+            "quotation marks in them"
+        )
+        raise InputError(found, path=path, line=line, remedy=remedy) from None
+    finally:
+        csv.field_size_limit(limit)
+    return records
 
 
 # JSON
@@ -271,6 +288,17 @@ def refuse_json(path: Path, text: str, remedy: str) -> None:
     else:
         return
     raise InputError("the file holds JSON", path=path, line=1, remedy=remedy)
+
+
+def _is_one_value(start: str, lines: Iterable[tuple[int, str]]) -> bool:
+    """Tell whether a file is one JSON value of several lines, of which ``start`` is the first."""
+    with suppress(ValueError, RecursionError):
+        json.loads(start)
+        return False
+    with suppress(ValueError, RecursionError):
+        json.loads(_joined(lines))
+        return True
+    return False
 
 
 def _object(path: Path, number: int, line: str) -> dict[ColumnName, Any]:
@@ -355,6 +383,10 @@ def _named_rows(path: Path, data: Any) -> Table:
                 row[name] = labels[value] if value >= 0 else None
         for name, labels in listed.items():
             row[name] = [labels[each] if each >= 0 else None for each in row[name] or ()]
+        try:
+            check_texts(row)
+        except ValueError as error:
+            raise InputError(reason(error), path=path, line=number) from None
         rows.append((number, row))
     if not rows:
         raise InputError("the dataset holds no text", path=path)

@@ -345,13 +345,15 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
     if tuple(str(row.values[text]).split()) != new:
         changes[text] = " ".join(new)
     if answer is not None or (label and label_text(row.values.get(column)) != label):
-        number = row.layout.numbers or type(row.values.get(column)) is int
+        number = row.layout.numbers or type(row.values.get(column)) in (int, bool)
         changes[column] = label_value(label, number)
     return Row(row.line, {**row.values, **changes}, row.layout)
 
 
 def label_value(label: str, number: bool) -> str | int:
-    """Return a label as the value of a cell: a number if labels are, and it is a number in JSON."""
+    """Return a label as the value of a cell: a number, true or false if labels are, and it is."""
+    if number and label in ("True", "False"):
+        return label == "True"
     return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label
 
 

@@ -455,7 +455,7 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
     values = {**row.values, layout.texts[0]: list(new), layout.label: list(answer.tags)}
     topic = layout.topic or _USUAL[2][0]
     if answer.label and label_text(old := row.values.get(topic)) != answer.label:
-        values[topic] = label_value(answer.label, type(old) is int)
+        values[topic] = label_value(answer.label, type(old) in (int, bool))
     return replace(row, values=values)
 
 
