@@ -37,8 +37,7 @@ _VALUE = r"(?:TRUE|FALSE|True|False|NA|NaN|[-+]?Inf|[-+0-9.eE]*+)"
 _QUOTED_TSV = re.compile(
     rf"(?:(?:{_VALUE}\t)*+{_QUOTES}(?:\t(?:{_QUOTES}|{_VALUE}))*+(?:\r?\n|$))++"
 )
-# A field with a quotation mark is quoted; it is doubled within a field, as pandas and spreadsheets
-# write it.
+# Or only fields that hold quotation marks are quoted, and these are doubled, as pandas writes them.
 _FIELD = rf'(?:{_QUOTES}|[^"\t\n]*+)'
 _PARTLY_QUOTED_TSV = re.compile(rf"{_FIELD}(?:[\t\n]{_FIELD})*+")
 _DOUBLED = re.compile(r'[^\t]""|""[^\t]')
