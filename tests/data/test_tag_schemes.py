@@ -8,7 +8,10 @@ from seqeval.scheme import IOB2, Entities
 
 from random_tags import random_tags
 from robustparse.data.tags.schemes import (
+    entities,
+    in_spans,
     legal,
+    may_follow,
     repaired,
     scheme_of,
     spans,
@@ -31,15 +34,20 @@ def test_schemes_are_recognised_and_converted(scheme):
     assert " ".join(to_bio(tags, scheme)) == BIO
 
 
-def test_other_tags_stay_and_are_spans_of_one_word():
-    tags = ["DET", "NOUN", "_"]
+# The second are parts of speech of PROIEL treebanks.
+@pytest.mark.parametrize("tags", [["DET", "NOUN", "_"], ["I-", "I-", "V-", "B-", "S-", "Nb"]])
+def test_other_tags_stay_and_are_spans_of_one_word(tags):
     assert scheme_of([tags]) == "words"
-    assert to_bio(tags, "words") == tuple(tags)
-    assert [tuple(span) for span in spans(tags)] == [
-        (0, 1, "DET"),
-        (1, 2, "NOUN"),
-        (2, 3, "_"),
-    ]
+    assert to_bio(tags, "words") == repaired(tags) == tuple(tags)
+    each = [(position, position + 1, tag) for position, tag in enumerate(tags)]
+    assert [*map(tuple, spans(tags))] == [*map(tuple, spans(tags, strict=True))] == each
+    assert not entities(tags)
+    assert not any(in_spans(tags))
+    assert all(may_follow(before, tag) for before in ["O", *tags] for tag in tags)
+    assert to_bio(["B-x", *tags], "bilou", repair=True) == ("B-x", *tags)
+
+
+def test_bioes_is_converted():
     bioes = ["B-x", "E-x", "S-y", "O"]
     assert to_bio(bioes, scheme_of([bioes])) == ("B-x", "I-x", "B-y", "O")
 

@@ -107,6 +107,12 @@ def test_only_tabs_and_spaces_divide_columns(tmp_path):
     assert (first.gold.tags, second.gold.tags) == (("X", "Y"), ("X",))
 
 
+def test_words_may_hold_a_space_in_some_lines_with_tabs(tmp_path):
+    path = write(tmp_path, "a.tsv", "10 000\t10 000\tX\na\ta\tY\nb\tb\tY\n")
+    (example,) = TAGS.files.read(path)
+    assert example.sentence == Sentence(("10 000", "a", "b"), xpos=("10 000", "a", "b"))
+
+
 @pytest.mark.parametrize("label", ["topic", "label"])
 @pytest.mark.parametrize(("old", "new"), [(0, 1), ("a", "b"), (None, "b")])
 def test_labels_keep_their_column_and_their_type(tmp_path, label, old, new):
@@ -171,6 +177,13 @@ def test_numbers_of_a_dataset_become_its_names(tmp_path):
         ("a.conll", "a\n", 1),
         ("a.conll", "a X O\n\nb O\n", 3),
         ("a.tsv", "word\ttag\na\tX\n", 1),
+        ("a.tsv", "Sentence #\tWord\tPOS\n1\ta\tX\n", 1),
+        ("a.iob", "BOS a b EOS\tO O B-x go\n\nBOS a EOS\tO O go\n", 1),
+        ("a.tsv", "id\tutterance\tslot_labels\tintent\n1\ta b\tO B-x\tgo\n", 2),
+        ("a.tsv", "a b\tgo\na\tstop\n", 1),
+        ("a.tsv", "a\tX\nb\t\n", 2),
+        ("a.conll", "#begin document (a); part 000\na X\nb X\n", 1),
+        ("a.tsv", "#\ta.de [2005-02-26]\n\n1\ta\tX\n2\tb\tX\n", 1),
         ("a.conll", "1 a X\n2 b X\n\n1 c Y\n", 1),
         ("a.conll", "B-x a\nO b\n", 1),
         ("a.conllu", CONLLU.replace("VERB", "_"), 7),
@@ -283,3 +296,6 @@ def test_reworded_sentences_carry_their_tags():
     assert TAGS.files.project(example, ("York", "in"), (2, 0)).gold.tags == ("B-x", "O")
     words = replace(example, gold=TagSequence(("ADP", "PROPN", "PROPN")))
     assert TAGS.files.project(words, ("in", "old", "York"), (0, -1, 2)) is None
+    other = replace(example, gold=TagSequence(("R-", "B-", "I-")))  # prefixes without a class
+    split = TAGS.files.project(other, ("in", "N", "ew", "York"), (0, 1, 1, 2))
+    assert split.gold.tags == ("R-", "B-", "B-", "I-")

@@ -17,7 +17,7 @@ from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.sentence_lines import as_copy, has_graph, with_words
 from robustparse.data.tables import row_text, table_text
-from robustparse.data.tags.schemes import BEGIN, INSIDE, OUTSIDE, Span, repaired, spans
+from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans, split_tag
 from robustparse.data.tags.tagged_sentences import (
     ENDINGS,
     TREEBANKS,
@@ -181,13 +181,13 @@ class TagFiles(Files):
         for position, origin in enumerate(origins):
             if origin >= 0:
                 again = position > 0 and origins[position - 1] == origin
-                split = again and old[origin].startswith(BEGIN)
-                tags.append(INSIDE + old[origin][2:] if split else old[origin])
+                prefix, kind = split_tag(old[origin])
+                tags.append(INSIDE + kind if again and prefix == "B" else old[origin])
                 continue
             if OUTSIDE not in old:
                 return None
             after = next((old[each] for each in origins[position:] if each >= 0), OUTSIDE)
-            tags.append(after if after.startswith(INSIDE) else OUTSIDE)
+            tags.append(after if split_tag(after)[0] == "I" else OUTSIDE)
         sentence = reworded(example.sentence, words, origins)
         answer = replace(example.gold, tags=repaired(tags))
         changed = replace(example, sentence=sentence, gold=answer)
@@ -277,8 +277,7 @@ class TagAnswers(Answers):
         For other tags than those of spans, return the tag.
         """
         tags = self.from_record(record["gold"]).tags
-        classes = (tags[position] for position in record["edited"])
-        return [tag[2:] if tag.startswith(("B-", "I-")) else tag for tag in classes]
+        return [split_tag(tags[position])[1] for position in record["edited"]]
 
     def kind(self, record: Record) -> str | None:
         """Return the gold label of the text, if texts have labels."""

@@ -1,7 +1,8 @@
 """Tags of spans: BIO, IOB1 and BILOU, and the spans that a sequence of tags describes.
 
 All tags inside the program are BIO (IOB2): B-x begins a span of class x, I-x continues it, O is
-outside. Any other tag, such as a part of speech, describes a span of one word.
+outside. Any other tag, such as a part of speech, describes a span of one word. A prefix without a
+class is such a tag: ``I-`` is a part of speech in PROIEL treebanks.
 """
 
 import re
@@ -17,7 +18,7 @@ BEGIN, INSIDE = "B-", "I-"
 Scheme = Literal["words", "bio", "iob1", "bilou"]
 """``words``: tags without prefixes; ``bilou`` is also BIOES, with E for L and S for U."""
 
-_PREFIXED = re.compile(r"[BILUESM]-.")
+_PREFIXED = re.compile(r"([BILUESM])-(.+)")
 _TO_BIO = {"U": "B", "S": "B", "L": "I", "E": "I", "M": "I"}
 # BILOU: the prefixes that may follow a prefix; O and the end of the sentence are "O".
 _NEXT = {"B": "IL", "I": "IL", "L": "BUO", "U": "BUO", "O": "BUO"}
@@ -32,6 +33,12 @@ class Span(NamedTuple):
     kind: str
 
 
+def split_tag(tag: str) -> tuple[str, str]:
+    """Return the prefix and the class of a tag; without them, an empty prefix and the tag."""
+    match = _PREFIXED.fullmatch(tag)
+    return (match[1], match[2]) if match else ("", tag)
+
+
 def spans(tags: Sequence[str], strict: bool = False) -> list[Span]:
     """Return the spans of BIO tags, in order.
 
@@ -43,24 +50,26 @@ def spans(tags: Sequence[str], strict: bool = False) -> list[Span]:
     found: list[Span] = []
     open_kind: str | None = None  # the class that an I- tag may continue
     for position, tag in enumerate(tags):
-        if tag.startswith(INSIDE) and tag[2:] == open_kind:
+        prefix, kind = split_tag(tag)
+        if prefix == "I" and kind == open_kind:
             found[-1] = found[-1]._replace(end=position + 1)
             continue
-        starts = tag.startswith(BEGIN) or (tag.startswith(INSIDE) and not strict)
-        open_kind = tag[2:] if starts else None
-        if starts or (tag != OUTSIDE and not tag.startswith(INSIDE)):
-            found.append(Span(position, position + 1, tag[2:] if starts else tag))
+        starts = prefix == "B" or (prefix == "I" and not strict)
+        open_kind = kind if starts else None
+        if starts or (tag != OUTSIDE and prefix != "I"):
+            found.append(Span(position, position + 1, kind if starts else tag))
     return found
 
 
 def entities(tags: Sequence[str]) -> list[Span]:
     """Return the spans of B- and I- tags; tags without prefixes, as parts of speech, make none."""
-    return [span for span in spans(tags) if tags[span.begin].startswith((BEGIN, INSIDE))]
+    inside = in_spans(tags)
+    return [span for span in spans(tags) if inside[span.begin]]
 
 
 def in_spans(tags: Sequence[str]) -> list[bool]:
     """Tell for each word whether it is in one of the `entities`."""
-    return [tag.startswith((BEGIN, INSIDE)) for tag in tags]
+    return [split_tag(tag)[0] in ("B", "I") for tag in tags]
 
 
 def legal(tags: Sequence[str]) -> bool:
@@ -70,7 +79,8 @@ def legal(tags: Sequence[str]) -> bool:
 
 def may_follow(before: str, tag: str) -> bool:
     """Tell whether BIO allows a tag after another; ``O`` stands for the start of a sentence."""
-    return not tag.startswith(INSIDE) or before in (BEGIN + tag[2:], tag)
+    prefix, kind = split_tag(tag)
+    return prefix != "I" or before in (BEGIN + kind, tag)
 
 
 def repaired(tags: Iterable[str]) -> tuple[str, ...]:
@@ -78,7 +88,7 @@ def repaired(tags: Iterable[str]) -> tuple[str, ...]:
     legal_tags: list[str] = []
     for tag in tags:
         fits = may_follow(legal_tags[-1] if legal_tags else OUTSIDE, tag)
-        legal_tags.append(tag if fits else BEGIN + tag[2:])
+        legal_tags.append(tag if fits else BEGIN + split_tag(tag)[1])
     return tuple(legal_tags)
 
 
@@ -92,12 +102,13 @@ def scheme_of(sequences: Iterable[Sequence[str]]) -> Scheme:
     starts_inside = begins_alone = False
     for tags in sequences:
         for before, tag in pairwise((OUTSIDE, *tags)):
-            if not _PREFIXED.match(tag):
+            prefix, kind = split_tag(tag)
+            if not prefix:
                 continue
-            prefixes.add(tag[0])
-            follows = before[1:] == tag[1:] and before[0] in "BI"
-            starts_inside |= tag[0] == "I" and not follows
-            begins_alone |= tag[0] == "B" and not follows
+            prefixes.add(prefix)
+            follows = before in (BEGIN + kind, INSIDE + kind)
+            starts_inside |= prefix == "I" and not follows
+            begins_alone |= prefix == "B" and not follows
     if not prefixes:
         return "words"
     if prefixes & set("LUESM"):
@@ -120,16 +131,16 @@ def to_bio(tags: Sequence[str], scheme: Scheme, repair: bool = False) -> tuple[s
         return tuple(tags)
     if not repair and scheme != "iob1":
         _check(tags, scheme)
-    letters = ((tag, _TO_BIO.get(tag[0], tag[0])) for tag in tags)
-    bio = (tag if tag == OUTSIDE else f"{letter}{tag[1:]}" for tag, letter in letters)
-    return repaired(bio)
+    parts = map(split_tag, tags)
+    letters = ((_TO_BIO.get(prefix, prefix), kind) for prefix, kind in parts)
+    return repaired(f"{letter}-{kind}" if letter else kind for letter, kind in letters)
 
 
 def _check(tags: Sequence[str], scheme: Scheme) -> None:
     follows = _may_follow_in_bilou if scheme == "bilou" else may_follow
     followed = [*tags, OUTSIDE] if scheme == "bilou" else tags
     for position, (before, tag) in enumerate(pairwise((OUTSIDE, *followed))):
-        if position < len(tags) and tag != OUTSIDE and not _PREFIXED.match(tag):
+        if position < len(tags) and tag != OUTSIDE and not split_tag(tag)[0]:
             expected = "O, or a class after B-, I-, and so on"
             raise InputError(f"the tag {tag!r:.40}", line=position, expected=expected)
         if not follows(before, tag):

@@ -40,10 +40,14 @@ _COLUMN = {"upos": 3, "xpos": 4, "feats": 5, "misc": 9}
 _USUAL = (("tokens", "words"), ("tags", "ner_tags", "slots", "pos_tags"), ("label", "intent"))
 _COMMENT = re.compile(r"# +(?:newdoc|newpar|[\w:.-]+ *=)")
 # A first line of these names is a header.
-_WORD_NAMES = ("word", "words", "token", "tokens", "form")
+_WORD_NAMES = {"word", "words", "token", "tokens", "form"}
 _TAG_NAMES = ("tag", "tags", "label", "labels", "pos", "upos", "ner", "ner_tag", "ner_tags", "slot")
 _LABEL = re.compile(r"# label = (.*\S)\s*")
 _DOCUMENT = "-DOCSTART-"
+_SPLIT = (
+    "write one word a line and an empty line after each sentence, or JSON lines with lists "
+    "`tokens` and `tags`"
+)
 _NAMED = "the columns of words and tags, and of the label if there is one"
 
 
@@ -245,26 +249,61 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool, keep: bool) ->
             key="columns",
             remedy="leave them out, and move the tags to the last column",
         )
-    sentences = repeatable(partial(_each_of_lines, path, gold), keep)
+    width = _width(path)
+    sentences = repeatable(partial(_each_of_lines, path, width, gold), keep)
     _check_words(path, sentences)
     return sentences
 
 
-def _each_of_lines(path: Path, gold: bool) -> Iterator[_Read]:
+def _width(path: Path) -> int:
+    """Return the number of columns of the first word; 0 if there is none.
+
+    Words that begin with # count only if there are no others, because they may be comments.
+
+    Raises:
+        InputError: the first line is a header.
+    """
     width = 0
     for start, block in blocks(path):
-        rows = {
-            number: _cells(line)
-            for number, line in enumerate(block, start=start)
-            if not _COMMENT.match(line) and not line.startswith(_DOCUMENT)
-        }
+        for number, cells in _word_rows(start, block).items():
+            width = width or len(cells)
+            if cells[0][:1] != "#":
+                _check_header(path, number, cells)
+                return len(cells)
+    return width
+
+
+def _word_rows(start: int, block: Sequence[str]) -> dict[int, list[str]]:
+    """Return the columns of each word by the number of its line; the first line is ``start``."""
+    return {
+        number: _cells(line)
+        for number, line in enumerate(block, start=start)
+        if not _COMMENT.match(line) and not line.startswith(_DOCUMENT)
+    }
+
+
+def _check_header(path: Path, line: int, cells: Sequence[str]) -> None:
+    """Reject a first line that holds the names of the columns."""
+    *names, last = map(str.lower, cells)
+    if last in _TAG_NAMES and not _WORD_NAMES.isdisjoint(names):
+        message, remedy = f"a header ({', '.join(cells)[:60]})", "remove the line"
+        if names[0] not in _WORD_NAMES:
+            remedy = f"remove the line and the columns before the words; {_SPLIT}"
+        raise InputError(message, path=path, line=line, expected="a word", remedy=remedy)
+
+
+def _each_of_lines(path: Path, width: int, gold: bool) -> Iterator[_Read]:
+    for start, block in blocks(path):
+        rows = _word_rows(start, block)
         if not rows:
             continue
-        width = width or len(next(iter(rows.values())))
         for number, cells in rows.items():
-            if len(cells) != width or width < 1 + gold or not all(map(str.strip, cells)):
+            empty = [column for column, cell in enumerate(cells, start=1) if not cell.strip()]
+            if len(cells) != width or width < 1 + gold or empty:
+                alike = len(cells) == width
+                what = f"column {empty[0]} is empty" if empty and alike else f"{len(cells)} columns"
                 raise InputError(
-                    f"{len(cells)} columns in {' '.join(cells)[:60]!r}",
+                    f"{what} in {' '.join(cells)[:60]!r}",
                     path=path,
                     line=number,
                     expected=f"{max(2, width)}, separated by tabs or blanks: the word first, its "
@@ -287,16 +326,23 @@ def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
     """Check that the first column holds words.
 
     Raises:
-        InputError: the first line is a header, all words are tags of spans, or the words of all
+        InputError: lines are whole sentences, all words are tags of spans, or the words of all
             sentences are 1, 2, and so on.
     """
     if (read := next(iter(sentences), None)) is None:
         return
-    example, lines = read
-    first, last = example.sentence.words[0], example.gold.tags[0]
-    if first.lower() in _WORD_NAMES and last.lower() in _TAG_NAMES:
-        message, remedy = f"a header ({first}, {last})", "remove the line"
-        raise InputError(message, path=path, line=lines[0], expected="a word", remedy=remedy)
+    # Some words hold a blank, such as 10 000 or those of Vietnamese, but fewer than half do.
+    cells = list(islice(chain.from_iterable(map(_blank_cells, sentences)), 1000))
+    blank = [(line, cell) for line, cell in cells if cell]
+    if 2 * len(blank) >= len(cells):
+        line, cell = blank[0]
+        raise InputError(
+            f"a cell with blanks ({cell[:60]!r})",
+            path=path,
+            line=line,
+            expected="one word and its tag",
+            remedy=_SPLIT,
+        )
     if all(len(text) < 2 for text in _texts_of(sentences)):
         return
     numbered = all(
@@ -306,7 +352,14 @@ def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
     if numbered or all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words):
         message = f"{'numbers' if numbered else 'tags'} instead of words in the first column"
         expected, remedy = "the word first, its tag last", "remove or move the column"
-        raise InputError(message, path=path, line=lines[0], expected=expected, remedy=remedy)
+        raise InputError(message, path=path, line=read.lines[0], expected=expected, remedy=remedy)
+
+
+def _blank_cells(read: _Read) -> Iterator[tuple[int, str]]:
+    """Yield for each line its number and its first cell with a blank inside, or an empty text."""
+    words, parts = read.example.sentence.words, read.example.sentence.xpos
+    for line, *cells in zip(read.lines, words, parts or words, read.example.gold.tags, strict=True):
+        yield line, next((cell for cell in cells if " " in cell), "")
 
 
 def _texts_of(sentences: Iterable[_Read]) -> Iterator[tuple[str, ...]]:
