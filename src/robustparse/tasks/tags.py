@@ -277,7 +277,8 @@ class TagAnswers(Answers):
         For other tags than those of spans, return the tag.
         """
         tags = self.from_record(record["gold"]).tags
-        return [split_tag(tags[position])[1] for position in record["edited"]]
+        classes = ((tags[position], *split_tag(tags[position])) for position in record["edited"])
+        return [kind if prefix in ("B", "I") else tag for tag, prefix, kind in classes]
 
     def kind(self, record: Record) -> str | None:
         """Return the gold label of the text, if texts have labels."""
