@@ -2,8 +2,9 @@
 
 import errno
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from operator import index
 from os import PathLike
 from typing import Any
 
@@ -253,6 +254,22 @@ def check_seed(setting: str, seed: int) -> None:
     """
     if not 0 <= seed < _SEEDS:
         raise InputError(f"must be >= 0 and below 2**64, got {seed}", key=setting)
+
+
+def whole(setting: str, value: object) -> int:
+    """Return a whole number, which may be one of NumPy.
+
+    Args:
+        setting: the argument.
+        value: the number.
+
+    Raises:
+        InputError: it is no whole number.
+    """
+    if not isinstance(value, bool):
+        with suppress(TypeError):
+            return index(value)  # type: ignore[arg-type]
+    raise InputError(f"must be a whole number, got {value!r:.60}", key=setting)
 
 
 def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import robustparse as rp
@@ -193,6 +194,13 @@ class Forgetful(Greedy):
         super().__init__()
 
 
+def too_strong() -> Attack:
+    """An attack whose search was changed after it was made."""
+    attack = lexicon_attack()
+    attack.search.gamma = 15
+    return attack
+
+
 @pytest.mark.parametrize(
     ("change", "key"),
     [
@@ -206,6 +214,10 @@ class Forgetful(Greedy):
         ({"attack": Attack(lexicon_attack().candidates, Zheng2020(), goal=LabelFlip())}, "goal: L"),
         ({"seed": -1}, "attack: seed"),
         ({"limit": 0}, "attack: limit"),
+        ({"limit": 2.0}, "limit"),
+        ({"limit": True}, "limit"),
+        ({"seed": "1"}, "seed"),
+        ({"attack": too_strong()}, "attack: gamma"),
     ],
 )
 def test_what_cannot_be_attacked_is_named(
@@ -215,6 +227,14 @@ def test_what_cannot_be_attacked_is_named(
     with pytest.raises(InputError) as error:
         rp.attack(**given)
     assert str(error.value.key).startswith(str(key))
+
+
+def test_numbers_may_be_of_numpy(
+    made: Path, model: BiaffineParser, examples: list[Example], tmp_path: Path
+) -> None:
+    recipe, out = str(made / "words.yaml"), tmp_path / "out"
+    found = rp.attack(model, examples, recipe, seed=np.int64(3), limit=np.int32(2), out=out)
+    assert found.lines == rp.attack(model, examples, recipe, seed=3, limit=2).lines
 
 
 def test_a_part_that_keeps_no_argument_is_not_kept_in_a_folder(

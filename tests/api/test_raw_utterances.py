@@ -85,6 +85,7 @@ def test_raw_texts_are_certified_as_the_parser_reads_them(tmp_path: Path, parser
     slots = {"new": ("old",), "york": ("delhi",), "?": ("!",)}
     table = SubstitutionTable({word: tuple(new) for word, new in TABLE.items()} | slots)
     results = rp.certify(parser, str(raw), table, edits=[1, "all"])
+    assert rp.certify(parser, str(raw), table, edits="all").score("all") == results.score("all")
     inputs = [record["inputs"] for record in results.records]
     # "rivers", "bridge" and "city" have the stems of the words that they replace.
     assert inputs == [{"1": count, "all": count} for count in (2, 2, 1, 2)]

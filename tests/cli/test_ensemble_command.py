@@ -260,6 +260,10 @@ MISTAKES = [
     (("--seeds", 1, 2, "--model.init_args.seed", 3), "--model.init_args.seed"),
     (("--seeds", 1, "x"), "seeds"),
     (("--seeds", 1, 2, "--nonsense", 3), "nonsense"),
+    (("--seeds", 1, 1 << 64), "--seeds"),
+    (("--seeds", 1, 2, "--device", "gpu"), "--device"),
+    (("--seeds", 1, 2, "--limit", 0), "--limit"),
+    (("--seeds", 1, 2, "--devices", 0), "--devices"),
     (("--seeds", 1, 2, "--data.test_file", "none.conllu"), "none.conllu"),
 ]
 

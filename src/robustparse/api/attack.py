@@ -18,7 +18,7 @@ from robustparse.api.sources import (
 )
 from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.attack import Attack
-from robustparse.errors import InputError
+from robustparse.errors import InputError, whole
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.files import Sources
 from robustparse.models.base import Model
@@ -84,7 +84,7 @@ def attack(
     else:
         described = Recipe.read(attack)
         chosen = described.attack()
-    seed = chosen.seed if seed is None else seed
+    seed = chosen.seed if seed is None else whole("seed", seed)
     source = victim_source(victim)
 
     def made(folder: Path) -> AttackResults:
@@ -123,6 +123,7 @@ def data_source(examples: Examples, seed: int, limit: int | None = None) -> Data
     Raises:
         InputError: they are not examples.
     """
+    limit = None if limit is None else whole("limit", limit)
     if names := file_names(examples):
         return DataFile(names, seed, limit)
     if not isinstance(examples, Sequence) or not all(isinstance(e, Example) for e in examples):

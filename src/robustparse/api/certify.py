@@ -132,7 +132,7 @@ def certify(
     examples: Examples,
     substitutes: SubstitutionTable | str | Path,
     *,
-    edits: Sequence[Edits] = (1, 2, "all"),
+    edits: Sequence[Edits] | Edits = (1, 2, "all"),
     cap: int = CAP,
     punctuation: PunctuationPolicy = "none",
     limit: int | None = None,
@@ -149,7 +149,7 @@ def certify(
         victim: see `robustparse.attack`.
         examples: see `robustparse.attack`.
         substitutes: the words that may take the place of a word: a table, or the file of one.
-        edits: how many words may be changed at once: numbers from 1, or ``all``.
+        edits: how many words may be changed at once: numbers from 1, or ``all``; or one of them.
         cap: the most inputs of a sentence that are tried. If more are allowed, answers that no
             tried input refutes are undecided.
         punctuation: which punctuation is left out of the scores of parsers.
@@ -165,7 +165,8 @@ def certify(
     name = "substitutes" if isinstance(substitutes, SubstitutionTable) else str(substitutes)
     if not isinstance(substitutes, SubstitutionTable):
         substitutes = SubstitutionTable.read(substitutes)
-    exhaustive = Exhaustive(substitutes, edits, cap, punctuation, batch_words)
+    several = [edits] if isinstance(edits, int | str) else edits
+    exhaustive = Exhaustive(substitutes, several, cap, punctuation, batch_words)
     source = victim_source(victim)
 
     def made(folder: Path) -> CertifiedResults:

@@ -22,7 +22,11 @@ def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
     """Return how many of `length` words may be changed, at least one.
 
     With `up`, round up to ceil(gamma * length).
+
+    Raises:
+        InputError: gamma is out of range.
     """
+    check_gamma(gamma, "attack")  # a search's attribute may have changed since it was made
     if up:
         return max(1, math.ceil(gamma * length - _ROUNDING))
     return max(1, floor_of(gamma, length))

@@ -20,7 +20,8 @@ from robustparse.cli.ensemble_members import Member, check_models, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
 from robustparse.cli.options import DecodingOptions
 from robustparse.data.datamodule import SAMPLE, DataModule
-from robustparse.errors import InputError
+from robustparse.devices import chosen_device
+from robustparse.errors import InputError, check_seed
 from robustparse.evaluation.attack_processes import Rank
 from robustparse.evaluation.records import SCORES, read_summary
 from robustparse.evaluation.significance import Interval, mean_of_seeds
@@ -81,6 +82,8 @@ def ensemble(
         remedy = "start one process; --trainer.devices says how many train a model"
         raise InputError(f"{rank.count} processes were launched", remedy=remedy)
     folder, recipes = make_folder(Path(out)), _recipes(_several("--attack", attack))
+    _check_numbers(_several("--seeds", seeds), limit, devices)
+    chosen_device("--device", decoding.device)
     of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
     members = make_members(folder / "members", fit, of_seeds, of_embeddings)
     systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
@@ -148,6 +151,15 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             of_fit += tokens
     return own, of_fit
+
+
+def _check_numbers(seeds: Sequence[int], limit: int | None, devices: int) -> None:
+    """Check what otherwise only a training, or an attack after all trainings, would reject."""
+    for seed in seeds:
+        check_seed("--seeds", seed)
+    for option, number in (("--limit", limit), ("--devices", devices)):
+        if number is not None and number < 1:
+            raise InputError(f"must be >= 1, got {number}", key=option)
 
 
 def _several(option: str, values: Any) -> list[Any]:

@@ -130,7 +130,7 @@ class Model(ResumableModule, Generic[States]):
         vocabulary, init_from = self._start
         if init_from is not None:
             start = read_checkpoint(init_from, "init_from")
-            check_same_class(self, str(init_from), start)
+            check_same_class(self, start, "init_from", str(init_from))
             self._take_encoding(str(init_from), start)
             with making_from(init_from, start["state_dict"]):
                 self.encoder.restore(encoder_arguments(start))
@@ -324,7 +324,8 @@ class Model(ResumableModule, Generic[States]):
         return describe(self, self.vocabulary, *about)
 
     def check_continues(self, checkpoint: dict[str, Any]) -> None:
-        """Reject other vectors, another tokenizer, another vocabulary or another encoding."""
+        """Reject another class, vectors, tokenizer, vocabulary or encoding."""
+        check_same_class(self, checkpoint, "ckpt_path")
         check_same_files(self.encoder, self.vocabulary, checkpoint)
         if not _same(self.clusters, model_arguments(checkpoint).get("clusters")):
             remedy = "set model.init_args.encoding to the file that it was trained with"
@@ -457,6 +458,10 @@ class Model(ResumableModule, Generic[States]):
         self, examples: Sequence[Example], path: str | Path, punctuation: PunctuationPolicy = "none"
     ) -> None:
         """Reject sentences of a file that this model cannot read, by file and line."""
+        if not isinstance(examples[0].gold, self.task.answers.gold_type):
+            found = f"read as data of another task than that of {type(self).__name__}"
+            remedy = f"set data to a class for the task {self.task.name}"
+            raise InputError(found, path=path, remedy=remedy)
         self.task.files.check(examples, path, self.check, punctuation)
 
     def warnings(

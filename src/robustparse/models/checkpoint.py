@@ -272,8 +272,16 @@ def _arguments(described: Any, what: str) -> Mapping[str, Any]:
     return arguments
 
 
-def check_same_class(model: object, path: str | Path, content: Mapping[str, Any]) -> None:
+def check_same_class(
+    model: object, content: Mapping[str, Any], key: str, path: str | Path | None = None
+) -> None:
     """Check that a model may start from a checkpoint: of its class, or of one that it extends.
+
+    Args:
+        model: the model.
+        content: the checkpoint's content.
+        key: the setting that names the checkpoint.
+        path: the checkpoint.
 
     Raises:
         InputError: names both classes.
@@ -283,7 +291,7 @@ def check_same_class(model: object, path: str | Path, content: Mapping[str, Any]
         raise InputError(
             f"holds a {stored}",
             path=path,
-            key="init_from",
+            key=key,
             expected=f"a {type(model).__name__}",
             remedy=f"name a checkpoint of that class, or set the model's class_path to {stored}",
         )
