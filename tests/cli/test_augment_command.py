@@ -212,8 +212,10 @@ def test_operations_need_no_model(made, tmp_path, capsys):
     main([*sample, "--task", "dependency", "--limit", "3"])
     assert len(read_treebank(path)) == 3
     assert "give --task" in mistake(capsys, *sample)
-    sample += ["--task", "dependency", "--tagger", "nltk"]
-    assert "--tagger: applies to attacks only" in mistake(capsys, *sample)
+    sample += ["--task", "dependency"]
+    for option, value in (("--tagger", "nltk"), ("--decoder", "mst"), ("--devices", 2)):
+        given = mistake(capsys, *sample, option, value)
+        assert f"{option}: applies to attacks only" in given
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,16 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     texts is given to ``--perturbed_files``.
 
     Raises:
-        InputError: a name is none of these.
+        InputError: a name is none of these, or an option is given twice.
     """
     kept: list[str] = []
+    seen = set[str]()
     for name, value, tokens in each_option(arguments):
         value = _joined(name, value) if name in _OPTIONS and value is not None else value
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
+        if named and name in seen:
+            raise InputError("given twice", key=name, remedy="separate the names by commas")
+        seen.add(name)
         is_folder = "/" in str(value) or os.path.isdir(str(value))  # noqa: PTH112 - of any length
         if name == "--perturbed" and named and is_folder:
             kept += [f"--perturbed_files={value}"]
