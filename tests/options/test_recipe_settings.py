@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
+from robustparse.options.arguments import checked
+from robustparse.options.command import parsed_command
 from robustparse.options.recipe import Recipe
 from robustparse.trust import trust
 
@@ -54,6 +57,50 @@ def test_a_part_may_be_in_a_file_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         Recipe.read(tmp_path / "loop.yaml")
     assert error.value.path == str(tmp_path / "loop.yaml")
+
+
+FIRST = """
+candidates: {class_path: TrainingWords, init_args: {sample: 7}}
+constraints: [{class_path: AttackableTags}]
+search: {class_path: Zheng2020, init_args: {psi: 20}}
+budget: 33
+"""
+FILES_OF_SETTINGS = {
+    "first.yaml": FIRST,
+    "second.yaml": "{candidates: {class_path: TrainingWords}, search: {class_path: Zheng2020}}",
+    "inline.yaml": "attack:" + FIRST.replace("\n", "\n  "),
+    "named.yaml": "attack: second.yaml",
+    "search.yaml": "{class_path: Zheng2020, init_args: {gamma: 0.3}}",
+}
+# Options, and the file of the recipe and the changes to it that give the same settings.
+SECONDS = [
+    ("--attack first.yaml --attack second.yaml", "second", {}),
+    ("--attack zheng2020_universal --attack second.yaml", "second", {}),
+    ("--config inline.yaml --attack second.yaml", "second", {}),
+    ("--config inline.yaml --config named.yaml", "second", {}),
+    ("--attack second.yaml --config inline.yaml --attack second.yaml", "second", {}),
+    ("--attack.budget 3 --attack first.yaml --attack second.yaml", "second", {"budget": 3}),
+    ("--attack first.yaml --attack.search search.yaml", "first", {"gamma": 0.3, "psi": 50}),
+    ("--attack first.yaml --attack.search.gamma 0.3", "first", {"gamma": 0.3}),
+]
+
+
+@pytest.mark.parametrize(("options", "name", "changes"), SECONDS)
+def test_a_file_replaces_the_whole_object(options, name, changes, tmp_path, monkeypatch) -> None:
+    """Other options change single values."""
+    monkeypatch.chdir(tmp_path)
+    for file, content in FILES_OF_SETTINGS.items():
+        Path(file).write_text(content)
+
+    def command(attack: Attack) -> None:
+        """Take an attack."""
+
+    parsed = parsed_command(command, checked(options.split()))
+    recipe = Recipe.read(f"{name}.yaml")
+    arguments = recipe.settings["init_args"]
+    for key, value in changes.items():
+        (arguments if key == "budget" else arguments["search"]["init_args"])[key] = value
+    assert Recipe.parsed(parsed.parser, parsed.options) == recipe
 
 
 def test_a_null_in_place_of_another_default_is_kept() -> None:

@@ -74,8 +74,8 @@ class Arguments(list[str]):
                 files = dict.fromkeys(str(path) for path, _ in positions)
                 return " ".join(files), positions[-1][1] if len(positions) == 1 else None
             key = key[: max(key.rfind("."), key.rfind("["), 0)]
-        configs = [value for name, value, _ in each_option(self) if name in ("--config", "-c")]
-        return " ".join(filter(None, configs)) or None, None
+        configs = dict.fromkeys(str(path) for path, _ in self.keys.get("", []))
+        return " ".join(configs) or None, None
 
 
 def plain_key(key: str) -> str:
@@ -104,7 +104,7 @@ def checked(
             remedy = "give one, or leave the option out" if name else None
             found = f"got {value!r}"
             raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
-    tokens = _with_paths(_without_trust(tokens_with_home(arguments)))
+    tokens = _with_paths(_without_trust(tokens_with_home(arguments)), several)
     tokens = _with_values(_with_victims(tokens))
     tokens = _with_patterns(_with_lists(tokens, (*TAKE_SEVERAL, *several)))
     result = Arguments(tokens)
@@ -251,12 +251,20 @@ class _Reader:
         """Check the value of an option."""
         if name in _FILES and os.path.exists(value):  # noqa: PTH110 - JSON is too long for a name
             self._file(Path(value), "attack" if name == "--attack" else "")
+        elif name == "--config":  # see `_without`
+            self._forget(json.loads(value))
         elif name.endswith("class_path"):
             self._class(value, None, name)
         else:
             self._text(value, None, name)
             if plain_key(name) in self.mappings:
                 self._check_mapping(parse_yaml(value, key=name), None, name)
+
+    def _forget(self, replaced: Collection[str]) -> None:
+        """Forget the positions of keys whose values a later file replaces."""
+        for key in [*self.arguments.keys]:
+            if any(f"{key}.".startswith(f"{each}.") for each in replaced):
+                del self.arguments.keys[key]
 
     def _file(self, path: Path, key: str) -> None:
         """Check a file whose content is the value of a key; a configuration's key is empty."""
@@ -430,20 +438,57 @@ def _without_trust(arguments: Sequence[str]) -> list[str]:
     return kept
 
 
-def _with_paths(arguments: Sequence[str]) -> list[str]:
-    """Name files by their paths, and before all other options, which replace values of files."""
+def _with_paths(arguments: Sequence[str], several: Collection[str]) -> list[str]:
+    """Name files by their paths, and before all other options, which replace values of files.
+
+    A file that describes an object, such as a recipe, replaces the whole object of earlier files
+    and options: jsonargparse would merge both.
+    """
     files: list[str] = []
     others: list[str] = []
     for name, value, tokens in each_option(arguments):
-        if name not in _FILES or value is None:
+        if value is None:
             others += tokens
         elif name == "--attack":
-            files += [name, _path(name, value)]
-        else:
+            path = _path(name, value)
+            replaces = bool(files) and name not in several and os.path.isfile(path)  # noqa: PTH113
+            files += [*(_without("attack") if replaces else []), name, path]
+        elif name in _FILES:
             for path in _with_base_files(_path(name, value)):
-                files += [name, path]
+                files += [*(_without(*_replaced_by(path)) if files else []), name, path]
+        else:
+            replaces = name.startswith("--") and name[-1] != "+" and _is_object(Path(value))
+            others += [*(_without(name[2:]) if replaces else []), *tokens]
     first = next((i for i, token in enumerate(others) if token.startswith("-")), len(others))
     return [*others[:first], *files, *others[first:]]
+
+
+def _without(*keys: str) -> list[str]:
+    """Return the option that takes back the values of keys."""
+    return [f"--config={json.dumps(dict.fromkeys(keys))}"] if keys else []
+
+
+def _replaced_by(path: str) -> list[str]:
+    """Return the keys of a configuration whose values are names of files that describe objects."""
+    settings = read_yaml(Path(path)) if os.path.isfile(path) else None  # noqa: PTH113
+    texts = {
+        key: value
+        for key, value in (settings.items() if isinstance(settings, dict) else ())
+        if isinstance(value, str)
+    }
+    return [
+        key
+        for key, value in texts.items()
+        if _is_object(Path(path).parent / value, recipe=key == "attack")
+    ]
+
+
+def _is_object(path: Path, recipe: bool = False) -> bool:
+    """Return whether a path is that of a YAML file that describes an object."""
+    if path.suffix not in YAML or not os.path.isfile(path):  # noqa: PTH113 - of any length
+        return False
+    content = read_yaml(path)
+    return recipe or (isinstance(content, dict) and "class_path" in content)
 
 
 def _with_base_files(path: str, above: tuple[str, ...] = ()) -> list[str]:
