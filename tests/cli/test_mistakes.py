@@ -366,6 +366,8 @@ CONFIGURATIONS = [
     ("trainer:\n  max_time: 12:00:00:00", "bad.yaml:2: YAML reads 12:00:00:00 as 2592000"),
     ("data: {init_args: {batches: good.yaml}}", "data.batches: the name of a file, good.yaml"),
     ("data: {init_args: {batches: gone.yaml}}", "data.batches: gone.yaml: no such file"),
+    ("trainer:\n  callbacks: [FGM]\n  callbacks+: [FGM]\n", "bad.yaml:3: ", "callbacks"),
+    ("trainer:\n  callbacks+: [FGM]\n  callbacks: [FGM]\n", "bad.yaml:3: ", "callbacks"),
     ("no_such_key: 1", "bad.yaml", "no_such_key"),
     ("trainer: {max_epochs: many}", "bad.yaml:1: trainer.max_epochs: ", "int", "many"),
     ("trainer: {accelerator: abacus}", "trainer", "abacus"),

@@ -85,11 +85,12 @@ def _check_collections(
     for name, value in node.value:
         if isinstance(name, yaml.ScalarNode):
             line = name.start_mark.line + 1
-            if (name.tag, name.value) in lines:
-                found = f"{name.value!r} appears twice, first in line {lines[name.tag, name.value]}"
+            given = (name.tag, name.value.removesuffix("+"))  # NAME+ adds to the list NAME
+            if given in lines:
+                found = f"{given[1]!r} appears twice, first in line {lines[given]}"
                 where = line if path is not None else None
                 raise InputError(found, path=path, line=where, key=key, remedy="remove one of them")
-            lines[name.tag, name.value] = line
+            lines[given] = line
         _check_collections(value, path, key, seen)
 
 
