@@ -368,6 +368,11 @@ CONFIGURATIONS = [
     ("data: {init_args: {batches: gone.yaml}}", "data.batches: gone.yaml: no such file"),
     ("trainer:\n  callbacks: [FGM]\n  callbacks+: [FGM]\n", "bad.yaml:3: ", "callbacks"),
     ("trainer:\n  callbacks+: [FGM]\n  callbacks: [FGM]\n", "bad.yaml:3: ", "callbacks"),
+    (
+        "trainer: {max_steps: 2}\nconfig:\n  - good.yaml\n  - gone.yaml\n",
+        "bad.yaml:4: ",
+        "gone.yaml",
+    ),
     ("no_such_key: 1", "bad.yaml", "no_such_key"),
     ("trainer: {max_epochs: many}", "bad.yaml:1: trainer.max_epochs: ", "int", "many"),
     ("trainer: {accelerator: abacus}", "trainer", "abacus"),

@@ -70,6 +70,8 @@ FILES_OF_SETTINGS = {
     "second.yaml": "{candidates: {class_path: TrainingWords}, search: {class_path: Zheng2020}}",
     "inline.yaml": "attack:" + FIRST.replace("\n", "\n  "),
     "named.yaml": "attack: second.yaml",
+    "folder/outer.yaml": "{config: [inner.yaml], attack: {budget: 4}}",
+    "folder/inner.yaml": "attack: ../first.yaml",
     "search.yaml": "{class_path: Zheng2020, init_args: {gamma: 0.3}}",
 }
 # Options, and the file of the recipe and the changes to it that give the same settings.
@@ -81,6 +83,7 @@ SECONDS = [
     ("--attack second.yaml --config inline.yaml --attack second.yaml", "second", {}),
     ("--attack.budget 3 --attack first.yaml --attack second.yaml", "second", {"budget": 3}),
     ("--attack first.yaml --attack.search search.yaml", "first", {"gamma": 0.3, "psi": 50}),
+    ("--config folder/outer.yaml", "first", {"budget": 4}),
     ("--attack first.yaml --attack.search.gamma 0.3", "first", {"gamma": 0.3}),
 ]
 
@@ -89,6 +92,7 @@ SECONDS = [
 def test_a_file_replaces_the_whole_object(options, name, changes, tmp_path, monkeypatch) -> None:
     """Other options change single values."""
     monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
     for file, content in FILES_OF_SETTINGS.items():
         Path(file).write_text(content)
 

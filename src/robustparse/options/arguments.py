@@ -494,10 +494,14 @@ def _is_object(path: Path, recipe: bool = False) -> bool:
 def _with_base_files(path: str, above: tuple[str, ...] = ()) -> list[str]:
     """Return the path of a configuration after the paths of those that its ``config`` lists.
 
+    Their paths may be relative to the folder of the file.
+
     Raises:
-        InputError: ``config`` is not a list of names, or a file lists itself.
+        InputError: ``config`` is not a list of names, there is no such file, or a file lists
+            itself.
     """
-    if path in above:
+    above = (*above, os.path.realpath(path))
+    if above[-1] in above[:-1]:
         raise InputError("the file lists itself, perhaps through another", path=path, key="config")
     settings = read_yaml(Path(path)) if Path(path).is_file() else None
     names = settings.get("config", []) if isinstance(settings, dict) else []
@@ -505,8 +509,29 @@ def _with_base_files(path: str, above: tuple[str, ...] = ()) -> list[str]:
         raise InputError(
             f"got {names!r}", path=path, key="config", expected="a list such as [model/text_cnn]"
         )
-    bases = (_with_base_files(_path("--config", name), (*above, path)) for name in names)
-    return [*(base for files in bases for base in files), path]
+    files: list[str] = []
+    for at, name in enumerate(names):
+        beside = str(Path(path).parent / name)
+        try:
+            base = beside if os.path.isfile(beside) else _path("--config", name)  # noqa: PTH113
+        except InputError as error:
+            raise InputError(
+                f"{name}: no such file",
+                path=path,
+                line=_base_line(Path(path), at),
+                key="config",
+                remedy=error.remedy,
+            ) from None
+        files += _with_base_files(base, above)
+    return [*files, path]
+
+
+def _base_line(path: Path, index: int) -> int:
+    """Return the line of an item of a configuration's ``config``."""
+    node = parse_yaml(read_text(path), path)
+    settings = node.value if isinstance(node, yaml.MappingNode) else []
+    lists = [value for name, value in settings if name.value == "config"]
+    return int(lists[-1].value[index].start_mark.line) + 1
 
 
 def _path(option: str, value: str) -> str:
