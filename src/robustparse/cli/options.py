@@ -180,7 +180,7 @@ class TypedOptions:
     pairs, a line is a premise, a tab and a hypothesis."""
 
     def check_absent(self) -> None:
-        """Reject these options in a configuration file.
+        """Reject these options in a configuration file, and a context without a text.
 
         Raises:
             InputError: one of them is set.
@@ -188,6 +188,8 @@ class TypedOptions:
         for field in fields(self):
             if getattr(self, field.name) != field.default:
                 found, remedy = "is set in a configuration file", "give it on the command line"
+                if field.name == "context":
+                    found, remedy = "applies to --text only", "add --text, or leave it out"
                 raise InputError(found, key=f"--{field.name}", remedy=remedy)
 
 
