@@ -42,6 +42,7 @@ def base(made: Path) -> dict[str, list[str]]:
 
 # Command, options, and what the message shows: the file and the key, name or value.
 OPTIONS = [
+    ("attack", "--context hi", "--context", "--text"),
     ("attack", "--limit 0", "--limit", "0"),
     ("attack", "--seed -1", "--seed", "-1"),
     ("attack", "--attack.seed -1", "--seed", "-1"),
@@ -53,6 +54,7 @@ OPTIONS = [
     ("attack", "--attack robustparse.attacks.Atack", "did you mean Attack"),
     ("attack", "--attack.search.width 3", "attack.search.width", "Zheng2020"),
     ("attack", "--attack.search Beem", "attack.search: ", "Beem", "did you mean Beam?"),
+    ("attack", "--attack.search TrainingWords", "attack.search: ", "TrainingWords", "kind Search"),
     ("attack", "--attack.search.gamma x", "attack.search.gamma: ", "float", "x"),
     ("attack", "--attack.live 0", "live", "0"),
     ("attack", "--attack.budget 0", "budget", "0"),
@@ -206,6 +208,7 @@ RECIPES = [
     (searched("bean.Beam"), r"recipe.yaml:8: .*bean.Beam.*robustparse.attacks.Beam"),
     (changed("TrainingWords", "TrainedWords"), "recipe.yaml:4: .*did you mean TrainingWords"),
     (changed(f"{ROOM}.T", "no.T"), "recipe.yaml:4: .*no.TrainingWords.*--trust no"),
+    (changed(f"{ROOM}.TrainingWords", "Beam"), "recipe.yaml:4: .*Beam.* CandidateGenerator"),
     (changed(f"{ROOM}.Zheng2020", "Beem"), "recipe.yaml:8: .*Beem.*did you mean Beam"),
     (constrained("PerplexityRise", "{most: 3}"), "language_model"),
     (
@@ -374,6 +377,8 @@ CONFIGURATIONS = [
         "gone.yaml",
     ),
     ("no_such_key: 1", "bad.yaml", "no_such_key"),
+    ("fit:\n  trainer: {max_steps: 3}\n", "bad.yaml:1: fit: ", "leave out `fit:`"),
+    ("trainer: {callbacks: [Beam]}", "bad.yaml: trainer.callbacks: ", "Beam"),
     ("trainer: {max_epochs: many}", "bad.yaml:1: trainer.max_epochs: ", "int", "many"),
     ("trainer: {accelerator: abacus}", "trainer", "abacus"),
     ("trainer: {precision: 12}", "trainer.precision", "12"),

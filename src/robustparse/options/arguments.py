@@ -281,10 +281,14 @@ class _Reader:
         for name, value in node.value if isinstance(node, yaml.MappingNode) and not key else ():
             if name.value.rstrip("+") in self.mappings:
                 self._check_mapping(value, path, str(name.value))
+            line = name.start_mark.line + 1
             if f"--{name.value}" == trust.OPTION:
                 found = "a file cannot allow classes or programs; only the command line can"
-                line = name.start_mark.line + 1
                 raise InputError(found, path=path, line=line, key=str(name.value))
+            if self.mappings and name.value == self.arguments[0]:
+                found = "is the command, not a setting"
+                remedy = f"leave out `{name.value}:`, and indent what is below it less"
+                raise InputError(found, path=path, line=line, key=str(name.value), remedy=remedy)
 
     def _check_mapping(self, node: yaml.Node | None, path: Path | None, key: str) -> None:
         is_text = isinstance(node, yaml.ScalarNode) and node.tag == _TEXT

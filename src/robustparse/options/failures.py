@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
@@ -58,18 +59,15 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     if classes and file is not None and line is None:
         file, line = arguments.classes.get(classes[-1].rpartition(".")[2], (file, None))
     if denied := _DENIED.search(message):
-        if denied[1].endswith(YAML):
-            return _misplaced_file(denied[1], key, file, line)
-        try:
-            trust.check_class(denied[1], path=file, line=line, key=key)
-        except InputError as error:
-            return error
-        found = f"{denied[1]} is named in a file whose name does not end in .yaml"
-        return InputError(found, path=file, line=line, key=key, remedy="rename the file")
+        return _denied(denied[1], key, file, line)
     if classes and named:
         known = _arguments_of(classes[-1])
     elif "import path string" in message:
         known = [*trust.public_classes()]
+        if name in trust.public_classes():
+            found, kinds = f"{name} is of another kind", _kinds_of(key, classes)
+            expected = f"a class of the kind {kinds}" if kinds else None
+            return InputError(found, path=file, line=line, key=key, expected=expected)
     if group:
         known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
     near = get_close_matches(name, known, n=1) if unknown else []
@@ -86,6 +84,27 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
         expected=f"one of {', '.join(known)}" if named and known and not near else None,
         remedy=remedy,
     )
+
+
+def _kinds_of(key: str, classes: Sequence[str]) -> str:
+    """Name the public classes in the type of a setting of the innermost of the classes."""
+    full = trust.full_path(classes[-1]) if classes else None
+    settings = {} if full is None else signature(trust.allowed_class(full)).parameters
+    name = key.rpartition(".")[2]
+    words = re.findall(r"\w+", str(settings[name].annotation)) if name in settings else []
+    return " or ".join(word for word in words if word in trust.public_classes())
+
+
+def _denied(name: str, key: str, file: Path | str | None, line: int | None) -> InputError:
+    """Return the error for a class that may not be imported, or the name of a YAML file."""
+    if name.endswith(YAML):
+        return _misplaced_file(name, key, file, line)
+    try:
+        trust.check_class(name, path=file, line=line, key=key)
+    except InputError as error:
+        return error
+    found = f"{name} is named in a file whose name does not end in .yaml"
+    return InputError(found, path=file, line=line, key=key, remedy="rename the file")
 
 
 def _misplaced_file(name: str, key: str, file: Path | str | None, line: int | None) -> InputError:
