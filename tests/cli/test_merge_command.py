@@ -231,8 +231,8 @@ def test_killed_shards_lose_no_sentence_and_double_none(made_trees, tmp_path):
 def test_shards_under_other_operations_do_not_fit(made_trees, tmp_path):
     shards = [tmp_path / "1", tmp_path / "2"]
     for shard, operation in zip(shards, ("typos", "casing"), strict=True):
-        more = (f"--shard={shard.name}/2", f"--perturbed={operation}")
-        main(arguments("evaluate", made_trees, shard, *more))
+        given = arguments("evaluate", made_trees, shard, f"--shard={shard.name}/2")
+        main([each.replace("typos,casing", operation) for each in given])
     with pytest.raises(InputError) as error:
         merge(tmp_path / "merged", shards)
     assert "operations" in error.value.found
