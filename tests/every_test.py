@@ -1,4 +1,4 @@
-"""What every test stands on: one thread, seeded generators, a tiny treebank and parsers."""
+"""Setup shared by all tests: one thread, seeded generators, a tiny treebank and parsers."""
 
 import functools
 import os

@@ -160,7 +160,7 @@ def test_the_first_vector_of_a_word_counts(tmp_path, monkeypatch, caplog, lines,
 
 
 def test_a_word_that_is_cut_amid_a_character_is_warned_of(tmp_path, caplog):
-    path = written(tmp_path, b"a 1 2\nb\xe4\xb8 3 4\n\xff 5 6\n")
+    path = written(tmp_path, b"a 1 2\nb\xe4\xb8 3 4\nb\xff 5 6\n")
     words, values = read_vectors(path)
     assert words[0] == "a"
     assert len(set(words)) == 3

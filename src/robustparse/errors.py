@@ -256,7 +256,7 @@ def check_seed(setting: str, seed: int) -> None:
         raise InputError(f"must be >= 0 and below 2**64, got {seed}", key=setting)
 
 
-def whole(setting: str, value: object) -> int:
+def whole_number(setting: str, value: object) -> int:
     """Return a whole number, which may be one of NumPy.
 
     Args:

@@ -257,7 +257,7 @@ def _only_member(file: IO[bytes], path: str | Path) -> str:
             # macOS adds a folder with metadata.
             if not name.endswith("/") and not name.startswith("__MACOSX/")
         ]
-    if "[Content_Types].xml" in names:
+    if not {"[Content_Types].xml", "content.xml"}.isdisjoint(names):
         remedy = "save it as text, a spreadsheet as CSV for example"
         raise InputError("a file of an office program", path=path, remedy=remedy)
     if len(names) != 1:
@@ -373,11 +373,9 @@ def _remedy_for_encoding(content: bytes) -> str:
     """Return what the user can do about a file that is not UTF-8."""
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         encoding = "utf-16"
-    elif b"\0" in content:  # which no other encoding of text has
-        return (
-            "save it as text, a spreadsheet as CSV for example; of a dataset that `datasets` "
-            "saved, name the folder"
-        )
+    elif b"\0" in content:
+        remedy = "save it as text, a spreadsheet as CSV for example"
+        return f"{remedy}; for a dataset that `datasets` saved, name its folder"
     else:
         encoding = "cp1252"  # Latin-1 and the characters that Windows adds
     return f"convert the file, for example with iconv -f {encoding} -t utf-8"

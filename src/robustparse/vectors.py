@@ -102,7 +102,7 @@ class _Table:
         self._path = path
         self._lines: dict[str, int] = {}  # word -> its line
         self._repeats: list[tuple[str, int]] = []  # repeated words and their lines
-        self._undecoded: list[tuple[str, int]] = []  # the same of words that are not UTF-8
+        self._undecoded: list[tuple[str, int]] = []  # words that are not UTF-8, and their lines
         self._blocks: list[NDArray[np.float32]] = []
         self._dim = 0  # 0: not known yet
         self._dim_line = 0  # the line from which it is known
@@ -188,14 +188,14 @@ class _Table:
         return list(self._lines), np.concatenate(self._blocks)
 
     def _decoded(self, number: int, word: bytes) -> str:
-        """Decode a word; word2vec and fastText cut long ones amid a character."""
+        """Decode a word. Words that word2vec and fastText truncate may end inside a character."""
         if b"\0" in word:
             raise self._error(number, f"the word {_shown(word)} holds a NUL character")
         try:
             return word.decode("utf-8")
         except UnicodeDecodeError:
             self._undecoded.append((_shown(word), number))
-            return word.decode("utf-8", "replace")
+            return word.decode("utf-8", "backslashreplace")
 
     def _bad_value(self, entries: Sequence[tuple[int, bytes]]) -> InputError:
         """Return the error for the first value that is not a finite number."""

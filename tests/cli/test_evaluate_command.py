@@ -234,6 +234,8 @@ def test_lists_of_operations_are_no_folders() -> None:
         (found,) = with_operations(["--perturbed", value])[-1:]
         assert "perturbed_files" not in found
     assert with_operations(["--perturbed", "a/b"]) == ["--perturbed_files=a/b"]
-    with pytest.raises(InputError) as error:
-        with_operations(["--perturbed", "typos", "--perturbed", "final_stop"])
-    assert error.value.key == "--perturbed"
+    with_operations(["--perturbed", "typos", "--perturbed", "a/b"])
+    for other in ("final_stop", listed):
+        with pytest.raises(InputError) as error:
+            with_operations(["--perturbed", "typos", "--perturbed", other])
+        assert error.value.key == "--perturbed"

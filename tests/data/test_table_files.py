@@ -111,8 +111,12 @@ QUOTED = {
         ('a "b" c', "pos"),
     ),
     "only where it is needed": (
-        'text\tlabel\n"a ""b""\tc"\tpos\n"d, e"\tneg\nf\t""\n',
+        'text\tlabel\n"a ""b"" c"\tpos\n"d, e"\tneg\nf\t""\n',
         ('a "b" c', "pos"),
+    ),
+    "stray ones in two lines": (
+        'good\tpos\n" well ""so-called"" art\tneg\nwhat a "\tpos\n',
+        ("good", "pos"),
     ),
     "one quoted, one in a text": ('"a ""b"" c"\tpos\nd " e\tneg\n', ('"a ""b"" c"', "pos")),
     "doubled in a text": ('a ""b"" c\tpos\n"d"\tneg\n', ('a ""b"" c', "pos")),

@@ -289,6 +289,7 @@ def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
         assert error.value.remedy == f"name it with {split}_file"
 
 
+PARTS = ("train-00000-of-00002-0a1b2c3d4e.{}", "train-00001-of-00002-f6a7b8c9.{}")
 NAMES = {
     "hidden files": (("._x-test.{}", ".test.{}", "x-test.{}"), "test", "x-test.{}"),
     "longer words": (("latest.{}", "contest.{}", "test.{}"), "test", "test.{}"),
@@ -304,9 +305,19 @@ NAMES = {
         f"train-{'[0-9]' * 5}-of-00002.{{}}",
     ),
     "parts with fingerprints": (
-        ("train-00000-of-00002-0a1b2c3d4e.{}", "train-00001-of-00002-f6a7b8c9.{}", "test.{}"),
+        (*PARTS, "test.{}"),
         "train",
-        f"train-{'[0-9]' * 5}-of-00002*.{{}}",
+        f"train-{'[0-9]' * 5}-of-00002-*.{{}}",
+    ),
+    "one part with a fingerprint": (
+        ("train-00000-of-00002-0a1b2c3d4e.{}", "train-00001-of-00002.{}"),
+        "train",
+        None,
+    ),
+    "another file named like a part": (
+        (*PARTS, "train-00000-of-00002-old.{}"),
+        "train",
+        None,
     ),
     "a part twice": (
         ("train-00000-of-00001-0a1b2c3d4e.{}", "train-00000-of-00001-f6a7b8c9.{}"),

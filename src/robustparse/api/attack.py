@@ -18,7 +18,7 @@ from robustparse.api.sources import (
 )
 from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.attack import Attack
-from robustparse.errors import InputError, whole
+from robustparse.errors import InputError, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.files import Sources
 from robustparse.models.base import Model
@@ -84,7 +84,7 @@ def attack(
     else:
         described = Recipe.read(attack)
         chosen = described.attack()
-    seed = chosen.seed if seed is None else whole("seed", seed)
+    seed = chosen.seed if seed is None else whole_number("seed", seed)
     source = victim_source(victim)
 
     def made(folder: Path) -> AttackResults:
@@ -123,7 +123,7 @@ def data_source(examples: Examples, seed: int, limit: int | None = None) -> Data
     Raises:
         InputError: they are not examples.
     """
-    limit = None if limit is None else whole("limit", limit)
+    limit = None if limit is None else whole_number("limit", limit)
     if names := file_names(examples):
         return DataFile(names, seed, limit)
     if not isinstance(examples, Sequence) or not all(isinstance(e, Example) for e in examples):

@@ -16,6 +16,7 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.data.columns import columns_of
+from robustparse.errors import whole_number
 from robustparse.evaluation.certificate_folder import certify_into, read_certificates
 from robustparse.evaluation.certificate_records import (
     CertificateRecord,
@@ -165,7 +166,8 @@ def certify(
     name = "substitutes" if isinstance(substitutes, SubstitutionTable) else str(substitutes)
     if not isinstance(substitutes, SubstitutionTable):
         substitutes = SubstitutionTable.read(substitutes)
-    several = [edits] if isinstance(edits, int | str) else edits
+    listed = edits if isinstance(edits, Sequence) and not isinstance(edits, str) else [edits]
+    several = [each if each == "all" else whole_number("edits", each) for each in listed]
     exhaustive = Exhaustive(substitutes, several, cap, punctuation, batch_words)
     source = victim_source(victim)
 

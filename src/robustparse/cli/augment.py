@@ -82,7 +82,7 @@ def augment(
     check_format(data.shard, format)
     share, unit = _drawn(fraction, tokens)
     if operations is not None and attack is None and checkpoint is None:
-        _refuse(_of_attacks(decoding, run), "applies to attacks only", "leave it out")
+        _refuse(_attack_options(decoding, run), "applies to attacks only", "leave it out")
         file = data.file(run.seed or 0, share, unit, "train", shard=data.parsed_shard())
         kind = _task(file.names[0], task, language)
         write_perturbed_copies(Path(out), file, kind, operations, similarity, keep, of_dataset)
@@ -135,7 +135,7 @@ def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Fractio
     return 1.0 if fraction is None else fraction, "sentences"
 
 
-def _of_attacks(decoding: DecodingOptions, run: AttackOptions) -> dict[str, object]:
+def _attack_options(decoding: DecodingOptions, run: AttackOptions) -> dict[str, object]:
     """Return the options that operations do not use, None where they are not set."""
     unset = {each.name: each.default for each in (*fields(decoding), *fields(run))}
     given = {**vars(decoding), "tagger": run.tagger, "devices": run.devices}

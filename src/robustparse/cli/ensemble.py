@@ -154,7 +154,7 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _check_numbers(seeds: Sequence[int], limit: int | None, devices: int) -> None:
-    """Check what otherwise only a training, or an attack after all trainings, would reject."""
+    """Check numbers before training starts."""
     for seed in seeds:
         check_seed("--seeds", seed)
     for option, number in (("--limit", limit), ("--devices", devices)):

@@ -9,7 +9,7 @@ from robustparse.errors import InputError
 from robustparse.files import plain_name
 
 _DEV = "dev|valid|validation"  # names of the development data
-# The name of a part of a dataset. The hub's older ones end in a fingerprint of the part.
+# The name of a part of a dataset. Older datasets of the hub add a fingerprint.
 _NUMBERS, _FINGERPRINT = "-([0-9]{5})-of-([0-9]{5})", "(-[0-9a-f]{8,})?"
 _PART = re.compile(rf"(.*){_NUMBERS}{_FINGERPRINT}(\..*)")
 
@@ -68,9 +68,10 @@ def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
         InputError: a part is missing.
     """
     parts = [part for file in files if (part := _PART.fullmatch(file.name))]
-    if not parts or len(parts) < len(files) or len({part.group(1, 3, 5) for part in parts}) > 1:
+    kinds = {(*part.group(1, 3, 5), part[4] is None) for part in parts}
+    if not parts or len(parts) < len(files) or len(kinds) > 1:
         return None
-    before, _, count, _, ending = parts[0].groups()
+    before, _, count, fingerprint, ending = parts[0].groups()
     numbers, expected = {int(part[2]) for part in parts}, {*range(int(count))}
     if numbers - expected or len(numbers) < len(parts):
         return None
@@ -81,5 +82,6 @@ def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
         raise InputError(found, path=folder, remedy=remedy)
     if len(files) == 1:
         return files[0]
-    after += "*" if any(part[4] for part in parts) else ""
-    return Path(escape(str(folder))) / f"{escape(before)}-{'[0-9]' * 5}{after}{escape(ending)}"
+    after += "-*" if fingerprint else ""
+    pattern = f"{escape(before)}-{'[0-9]' * 5}{after}{escape(ending)}"
+    return Path(escape(str(folder))) / pattern if {*folder.glob(pattern)} == {*files} else None

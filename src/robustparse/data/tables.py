@@ -37,9 +37,10 @@ _VALUE = r"(?:TRUE|FALSE|True|False|NA|NaN|[-+]?Inf|[-+0-9.eE]*+)"
 _QUOTED_TSV = re.compile(
     rf"(?:(?:{_VALUE}\t)*+{_QUOTES}(?:\t(?:{_QUOTES}|{_VALUE}))*+(?:\r?\n|$))++"
 )
-# Or only fields that hold quotation marks are quoted, and these are doubled, as pandas writes them.
-_FIELD = rf'(?:{_QUOTES}|[^"\t\n]*+)'
-_PARTLY_QUOTED_TSV = re.compile(rf"{_FIELD}(?:[\t\n]{_FIELD})*+")
+# A row in which only fields that hold quotation marks are quoted, and these are doubled, as pandas
+# writes them.
+_FIELD = rf'(?:{_QUOTES}|[^"\t]*+)'
+_PARTLY_QUOTED_ROW = re.compile(rf"{_FIELD}(?:\t{_FIELD})*+")
 _DOUBLED = re.compile(r'[^\t]""|""[^\t]')
 _PARQUET = b"PAR1"
 _RENAME = "give it a name that ends in .jsonl (an object on each line) or .json (a list)"
@@ -170,17 +171,21 @@ def _ending_of_name(path: Path) -> str:
 
 
 def _is_quoted(lines: Iterable[tuple[int, str]], start: str) -> bool:
-    """Tell whether a file is quoted TSV: every row has a quoted field, or only fields that need it.
+    """Tell whether a file is quoted TSV: in each row a field is quoted, or each that needs it is.
 
-    All lines are joined only if one of them may be quoted. The first row may go on in the next line
-    if a quotation mark is open.
+    All lines are joined only if the first one may be quoted. A quoted row is the first line, or
+    goes on in the next one if a quotation mark is open.
     """
     may_be = start.count('"') % 2 == 1 or _QUOTED_TSV.fullmatch(start) is not None
     if may_be and _QUOTED_TSV.fullmatch(_joined(lines)):
         return True
-    if any('""' in line and _DOUBLED.search(line) for _, line in lines):
-        return _PARTLY_QUOTED_TSV.fullmatch(_joined(lines)) is not None
-    return False
+    doubled = False
+    for _, line in lines:
+        if '"' in line:
+            if not _PARTLY_QUOTED_ROW.fullmatch(line):
+                return False
+            doubled = doubled or _DOUBLED.search(line) is not None
+    return doubled
 
 
 def _tab_separated(_: int, line: str) -> dict[ColumnName, Any]:

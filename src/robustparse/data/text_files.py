@@ -351,7 +351,7 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
 
 
 def label_value(label: str, number: bool) -> str | int:
-    """Return a label as the value of a cell; among numbers or truth values, as one if it can be."""
+    """Convert a label back to a number or boolean if the column holds such values."""
     if number and label in ("True", "False"):
         return label == "True"
     return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label

@@ -265,6 +265,7 @@ class _Reader:
         for key in [*self.arguments.keys]:
             if any(f"{key}.".startswith(f"{each}.") for each in replaced):
                 del self.arguments.keys[key]
+        self._seen.clear()  # a file may be named again
 
     def _file(self, path: Path, key: str) -> None:
         """Check a file whose content is the value of a key; a configuration's key is empty."""
@@ -287,7 +288,7 @@ class _Reader:
                 raise InputError(found, path=path, line=line, key=str(name.value))
             if self.mappings and name.value == self.arguments[0]:
                 found = "is the command, not a setting"
-                remedy = f"leave out `{name.value}:`, and indent what is below it less"
+                remedy = f"leave out `{name.value}:`, and unindent its settings"
                 raise InputError(found, path=path, line=line, key=str(name.value), remedy=remedy)
 
     def _check_mapping(self, node: yaml.Node | None, path: Path | None, key: str) -> None:
@@ -446,7 +447,8 @@ def _with_paths(arguments: Sequence[str], several: Collection[str]) -> list[str]
     """Name files by their paths, and before all other options, which replace values of files.
 
     A file that describes an object, such as a recipe, replaces the whole object of earlier files
-    and options: jsonargparse would merge both.
+    and options, if an option or the top level of a configuration names it: jsonargparse would merge
+    both.
     """
     files: list[str] = []
     others: list[str] = []
@@ -468,7 +470,7 @@ def _with_paths(arguments: Sequence[str], several: Collection[str]) -> list[str]
 
 
 def _without(*keys: str) -> list[str]:
-    """Return the option that takes back the values of keys."""
+    """Return the option that resets keys to null."""
     return [f"--config={json.dumps(dict.fromkeys(keys))}"] if keys else []
 
 

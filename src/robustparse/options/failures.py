@@ -65,7 +65,7 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     elif "import path string" in message:
         known = [*trust.public_classes()]
         if name in trust.public_classes():
-            found, kinds = f"{name} is of another kind", _kinds_of(key, classes)
+            found, kinds = f"{name} cannot be used here", _kinds_of(key, classes)
             expected = f"a class of the kind {kinds}" if kinds else None
             return InputError(found, path=file, line=line, key=key, expected=expected)
     if group:

@@ -27,15 +27,16 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
         InputError: a name is none of these, or an option is given twice.
     """
     kept: list[str] = []
-    seen = set[str]()
+    seen = set[tuple[str, bool]]()
     for name, value, tokens in each_option(arguments):
         value = _joined(name, value) if name in _OPTIONS and value is not None else value
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
-        if named and name in seen:
-            raise InputError("given twice", key=name, remedy="separate the names by commas")
-        seen.add(name)
         is_folder = "/" in str(value) or os.path.isdir(str(value))  # noqa: PTH112 - of any length
-        if name == "--perturbed" and named and is_folder:
+        of_files = name == "--perturbed" and named and is_folder
+        if name in _OPTIONS and (name, of_files) in seen:
+            raise InputError("given twice", key=name, remedy="separate names by commas")
+        seen.add((name, of_files))
+        if of_files:
             kept += [f"--perturbed_files={value}"]
         else:
             kept += [f"{name}={_classes(name, str(value))}"] if named else tokens

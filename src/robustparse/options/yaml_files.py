@@ -85,7 +85,9 @@ def _check_collections(
     for name, value in node.value:
         if isinstance(name, yaml.ScalarNode):
             line = name.start_mark.line + 1
-            given = (name.tag, name.value.removesuffix("+"))  # NAME+ adds to the list NAME
+            given = (name.tag, name.value)
+            if not isinstance(value, yaml.ScalarNode):
+                given = (name.tag, name.value.removesuffix("+"))  # NAME+ adds to the list NAME
             if given in lines:
                 found = f"{given[1]!r} appears twice, first in line {lines[given]}"
                 where = line if path is not None else None

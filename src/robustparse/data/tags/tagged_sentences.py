@@ -11,6 +11,7 @@
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -250,6 +251,7 @@ def _lines(path: Path, columns: Sequence[str] | None, gold: bool, keep: bool) ->
             remedy="leave them out, and move the tags to the last column",
         )
     width = _width(path)
+    _check_one_word_a_line(path)
     sentences = repeatable(partial(_each_of_lines, path, width, gold), keep)
     _check_words(path, sentences)
     return sentences
@@ -292,6 +294,32 @@ def _check_header(path: Path, line: int, cells: Sequence[str]) -> None:
         raise InputError(message, path=path, line=line, expected="a word", remedy=remedy)
 
 
+def _check_one_word_a_line(path: Path) -> None:
+    """Reject a file with a sentence in each line.
+
+    Two cells of such a line, the words and their tags, have as many parts between blanks. Some
+    words hold a blank too, such as 10 000 or those of Vietnamese.
+
+    Raises:
+        InputError: at least half of the first 1000 lines look like sentences.
+    """
+    rows = chain.from_iterable(_word_rows(*each).items() for each in blocks(path))
+    first = list(islice(rows, 1000))
+    sentences = [(line, cell) for line, cells in first if (cell := _sentence_among(cells))]
+    if 2 * len(sentences) >= max(1, len(first)):
+        line, cell = sentences[0]
+        found = f"a sentence in a cell ({cell[:60]!r})"
+        raise InputError(
+            found, path=path, line=line, expected="one word and its tag", remedy=_SPLIT
+        )
+
+
+def _sentence_among(cells: Sequence[str]) -> str:
+    """Return the first of two cells with as many parts, at least two; an empty text without any."""
+    blanks = Counter(cell.count(" ") for cell in cells if " " in cell)
+    return next((cell for cell in cells if blanks[cell.count(" ")] > 1), "")
+
+
 def _each_of_lines(path: Path, width: int, gold: bool) -> Iterator[_Read]:
     for start, block in blocks(path):
         rows = _word_rows(start, block)
@@ -326,23 +354,10 @@ def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
     """Check that the first column holds words.
 
     Raises:
-        InputError: lines are whole sentences, all words are tags of spans, or the words of all
-            sentences are 1, 2, and so on.
+        InputError: all words are tags of spans, or the words of all sentences are 1, 2, and so on.
     """
     if (read := next(iter(sentences), None)) is None:
         return
-    # Some words hold a blank, such as 10 000 or those of Vietnamese, but fewer than half do.
-    cells = list(islice(chain.from_iterable(map(_blank_cells, sentences)), 1000))
-    blank = [(line, cell) for line, cell in cells if cell]
-    if 2 * len(blank) >= len(cells):
-        line, cell = blank[0]
-        raise InputError(
-            f"a cell with blanks ({cell[:60]!r})",
-            path=path,
-            line=line,
-            expected="one word and its tag",
-            remedy=_SPLIT,
-        )
     if all(len(text) < 2 for text in _texts_of(sentences)):
         return
     numbered = all(
@@ -353,13 +368,6 @@ def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
         message = f"{'numbers' if numbered else 'tags'} instead of words in the first column"
         expected, remedy = "the word first, its tag last", "remove or move the column"
         raise InputError(message, path=path, line=read.lines[0], expected=expected, remedy=remedy)
-
-
-def _blank_cells(read: _Read) -> Iterator[tuple[int, str]]:
-    """Yield for each line its number and its first cell with a blank inside, or an empty text."""
-    words, parts = read.example.sentence.words, read.example.sentence.xpos
-    for line, *cells in zip(read.lines, words, parts or words, read.example.gold.tags, strict=True):
-        yield line, next((cell for cell in cells if " " in cell), "")
 
 
 def _texts_of(sentences: Iterable[_Read]) -> Iterator[tuple[str, ...]]:
