@@ -304,14 +304,15 @@ def _check_one_word_a_line(path: Path) -> None:
         InputError: at least half of the first 1000 lines look like sentences.
     """
     rows = chain.from_iterable(_word_rows(*each).items() for each in blocks(path))
-    first = list(islice(rows, 1000))
-    sentences = [(line, cell) for line, cells in first if (cell := _sentence_among(cells))]
-    if 2 * len(sentences) >= max(1, len(first)):
-        line, cell = sentences[0]
-        found = f"a sentence in a cell ({cell[:60]!r})"
-        raise InputError(
-            found, path=path, line=line, expected="one word and its tag", remedy=_SPLIT
-        )
+    first, sentences, lines = None, 0, 0
+    for line, cells in islice(rows, 1000):
+        cell, lines = _sentence_among(cells), lines + 1
+        sentences += bool(cell)
+        first = first or ((line, cell) if cell else None)
+    if first is not None and 2 * sentences >= lines:
+        line, cell = first
+        found, expected = f"a sentence in a cell ({cell[:60]!r})", "one word and its tag"
+        raise InputError(found, path=path, line=line, expected=expected, remedy=_SPLIT)
 
 
 def _sentence_among(cells: Sequence[str]) -> str:
