@@ -1,7 +1,7 @@
 """``robustparse.certify``: what stays right under every substitution that a table allows."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -166,7 +166,7 @@ def certify(
     name = "substitutes" if isinstance(substitutes, SubstitutionTable) else str(substitutes)
     if not isinstance(substitutes, SubstitutionTable):
         substitutes = SubstitutionTable.read(substitutes)
-    listed = edits if isinstance(edits, Sequence) and not isinstance(edits, str) else [edits]
+    listed = edits if isinstance(edits, Iterable) and not isinstance(edits, str) else [edits]
     several = [each if each == "all" else whole_number("edits", each) for each in listed]
     exhaustive = Exhaustive(substitutes, several, cap, punctuation, batch_words)
     source = victim_source(victim)

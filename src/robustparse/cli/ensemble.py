@@ -82,9 +82,9 @@ def ensemble(
         remedy = "start one process; --trainer.devices says how many train a model"
         raise InputError(f"{rank.count} processes were launched", remedy=remedy)
     folder, recipes = make_folder(Path(out)), _recipes(_several("--attack", attack))
-    _check_numbers(_several("--seeds", seeds), limit, devices)
-    chosen_device("--device", decoding.device)
     of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
+    _check_numbers(of_seeds, limit, devices)
+    chosen_device("--device", decoding.device)
     members = make_members(folder / "members", fit, of_seeds, of_embeddings)
     systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
     modules = [made(DataModule, each.settings["data"]) for each in members]
