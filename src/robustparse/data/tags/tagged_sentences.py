@@ -266,13 +266,17 @@ def _width(path: Path) -> int:
         InputError: the first line is a header.
     """
     width = 0
-    for start, block in blocks(path):
-        for number, cells in _word_rows(start, block).items():
-            width = width or len(cells)
-            if cells[0][:1] != "#":
-                _check_header(path, number, cells)
-                return len(cells)
+    for number, cells in _each_row(path):
+        width = width or len(cells)
+        if cells[0][:1] != "#":
+            _check_header(path, number, cells)
+            return len(cells)
     return width
+
+
+def _each_row(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the columns of each word."""
+    return chain.from_iterable(_word_rows(*block).items() for block in blocks(path))
 
 
 def _word_rows(start: int, block: Sequence[str]) -> dict[int, list[str]]:
@@ -303,9 +307,8 @@ def _check_one_word_a_line(path: Path) -> None:
     Raises:
         InputError: at least half of the first 1000 lines look like sentences.
     """
-    rows = chain.from_iterable(_word_rows(*each).items() for each in blocks(path))
     first, sentences, lines = None, 0, 0
-    for line, cells in islice(rows, 1000):
+    for line, cells in islice(_each_row(path), 1000):
         cell, lines = _sentence_among(cells), lines + 1
         sentences += bool(cell)
         first = first or ((line, cell) if cell else None)
