@@ -180,16 +180,15 @@ class TypedOptions:
     pairs, a line is a premise, a tab and a hypothesis."""
 
     def check_absent(self) -> None:
-        """Reject these options in a configuration file, and a context without a text.
+        """Reject these options without --text or --interactive on the command line.
 
         Raises:
             InputError: one of them is set.
         """
         for field in fields(self):
             if getattr(self, field.name) != field.default:
-                found, remedy = "is set in a configuration file", "give it on the command line"
-                if field.name == "context":
-                    found, remedy = "applies to --text only", "add --text, or leave it out"
+                found = "applies only with --text or --interactive on the command line"
+                remedy = "give one of them there, or leave this option out"
                 raise InputError(found, key=f"--{field.name}", remedy=remedy)
 
 
