@@ -276,7 +276,7 @@ def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
     """Reject numbers that are too small.
 
     Args:
-        owner: the owner of the options, as in ``search``.
+        owner: the owner of the options, as in ``search``; ``--`` for those of a command.
         least: the smallest allowed number.
         settings: option -> value; None means that it is not set.
 
@@ -285,7 +285,8 @@ def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
     """
     for name, value in settings.items():
         if value is not None and value < least:
-            raise InputError(f"must be >= {least}, got {value}", key=f"{owner}: {name}")
+            key = f"--{name}" if owner == "--" else f"{owner}: {name}"
+            raise InputError(f"must be >= {least}, got {value}", key=key)
 
 
 def check_rates(owner: str, **settings: float) -> None:

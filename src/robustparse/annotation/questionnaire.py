@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from robustparse.errors import InputError, check_seed
+from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.records import Pair
 from robustparse.files import as_written, read_json, read_text, write_text
 from robustparse.randomness import stream
@@ -61,9 +61,7 @@ def export(
         InputError: there is no pair, a number is too small, or a file would overwrite another one
             or an annotator's answers.
     """
-    for name, value in (("annotators", annotators), ("limit", 1 if limit is None else limit)):
-        if value < 1:
-            raise InputError(f"must be >= 1, got {value}", key=f"--{name}")
+    check_least("--", annotators=annotators, limit=limit)
     check_seed("--seed", seed)
     if not pairs:
         raise InputError("there is no pair: the attack changed no such sentence")

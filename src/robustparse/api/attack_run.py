@@ -20,7 +20,7 @@ from robustparse.api.sources import DataSource, VictimSource
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
 from robustparse.devices import gpus
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import (
     Rank,
@@ -188,8 +188,7 @@ def process_device(device: str, rank: int, count: int) -> str:
     Raises:
         InputError: there are no processes, or more than GPUs, or the device names a single GPU.
     """
-    if count < 1:
-        raise InputError(f"must be >= 1, got {count}", key="--devices")
+    check_least("--", devices=count)
     if count == 1:
         return device
     if re.fullmatch("cuda:[0-9]+", device):

@@ -268,9 +268,7 @@ class DataFile:
             InputError: the file cannot be used, or a number is out of range.
         """
         check_seed("--seed", self.seed)
-        for option, value in (("--limit", self.limit), ("--max_length", self.max_length)):
-            if value is not None and value < 1:
-                raise InputError(f"must be >= 1, got {value}", key=option)
+        check_least("--", limit=self.limit, max_length=self.max_length)
         if self.tagger is not None:
             check_tagger(self.tagger)
         check_fraction("--tokens" if self.unit == "tokens" else "--fraction", self.fraction)

@@ -21,7 +21,7 @@ from robustparse.cli.main import POSITIONAL, SEVERAL, run
 from robustparse.cli.options import DecodingOptions
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError, check_seed
+from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.attack_processes import Rank
 from robustparse.evaluation.records import SCORES, read_summary
 from robustparse.evaluation.significance import Interval, mean_of_seeds
@@ -157,9 +157,7 @@ def _check_numbers(seeds: Sequence[int], limit: int | None, devices: int) -> Non
     """Check numbers before training starts."""
     for seed in seeds:
         check_seed("--seeds", seed)
-    for option, number in (("--limit", limit), ("--devices", devices)):
-        if number is not None and number < 1:
-            raise InputError(f"must be >= 1, got {number}", key=option)
+    check_least("--", limit=limit, devices=devices)
 
 
 def _several(option: str, values: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.fractions import FractionOf
 from robustparse.data.shard import Shard
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.models.load import Decoder
 from robustparse.models.mean_scores import Mean
 from robustparse.models.victim import Precision
@@ -143,10 +143,7 @@ class ShardOptions:
     any, actors use CPUs."""
 
     def __post_init__(self) -> None:
-        for name in ("blocks", "actors"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"must be >= 1, got {value}", key=f"--{name}")
+        check_least("--", blocks=self.blocks, actors=self.actors)
         gpus = self.gpus_per_actor
         if not (0.0 <= gpus <= 1.0 or (gpus > 1.0 and gpus.is_integer())):
             expected = "a fraction from 0 to 1, or a whole number"

@@ -24,7 +24,7 @@ from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset, is_parquet, refuse_json
-from robustparse.errors import InputError
+from robustparse.errors import InputError, check_least
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import (
@@ -78,8 +78,7 @@ def predict(
     names, name = file.names, _shown(file.name)
     chosen = _shard(sharing, names[0], out)
     max_length, columns = reading.max_length, reading.columns
-    if max_length < 1:
-        raise InputError(f"must be >= 1, got {max_length}", key="--max_length")
+    check_least("--", max_length=max_length)
     source = victim.source()
     opened = source.open(victim.device)
     ending = (format or _ending_of(names[0])).lstrip(".").lower() or RAW
