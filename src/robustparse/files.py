@@ -56,7 +56,7 @@ _PACKED = {
 }
 _ENDLESS = {Path("/dev") / name for name in ("zero", "full", "random", "urandom")}
 _TAR = (257, b"ustar")  # offset and content of the mark of an archive
-PACKED = 262  # number of first bytes that `is_packed` needs
+_START = 262  # number of first bytes that `_packed_by` needs
 # What reading a file raises, and what opening a packed one raises besides.
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 _UNOPENED = (ValueError, RuntimeError, NotImplementedError)
@@ -115,8 +115,21 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         InputError: see `opened`; or the file expands to more than `MOST_UNPACKED` bytes.
     """
+    with unpacked(path) as file:
+        return file.read()
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, which is unpacked as by `read_bytes`.
+
+    A packed file is unpacked whole first: only its end tells whether it is damaged.
+
+    Raises:
+        InputError: see `read_bytes`.
+    """
     with _opened(path) as (file, how):
-        return file.read() if how is None else _all_unpacked(file, how, path)
+        yield file if how is None else BytesIO(_all_unpacked(file, how, path))
 
 
 @contextmanager
@@ -139,7 +152,7 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str | None]]:
         if path.resolve() in _ENDLESS:
             raise InputError("a device that never ends", path=path, expected="a file")
         with path.open("rb") as file:
-            start = file.read(PACKED)
+            start = file.read(_START)
             how = _packed_by(start)
             whole: IO[bytes] = file if file.seekable() else BytesIO(start + file.read())
             whole.seek(0)
@@ -233,12 +246,8 @@ def in_short(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def is_packed(content: bytes) -> bool:
-    """Tell by the first `PACKED` bytes whether a file is packed in a known format."""
-    return _packed_by(content) is not None
-
-
 def _packed_by(content: bytes) -> str | None:
+    """Return the format in which a file is packed, by its first `_START` bytes, or None."""
     if content.startswith(_TAR[1], _TAR[0]):
         return "tar"
     return next((name for start, name in _PACKED.items() if content.startswith(start)), None)
@@ -331,11 +340,7 @@ def _empty(path: Path) -> InputError:
 
 def _each_line(path: Path) -> Iterator[str]:
     """Yield each line of a UTF-8 file without its end."""
-    with _opened(path) as (file, how):
-        if how is not None:  # only its end tells whether a packed file is damaged
-            text = _text(_all_unpacked(file, how, path), path)
-            yield from (line.removesuffix("\r") for line in text.split("\n"))
-            return
+    with unpacked(path) as file:
         number = 1
         while content := file.readlines(_PIECE):
             text = _decoded(b"".join(content), path, number)

@@ -8,13 +8,12 @@ except where two scores are equal up to rounding.
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from io import BytesIO
 from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import IO
 
 from robustparse.api.inputs import Paths, check_same_kind
 from robustparse.api.sources import Checkpoints, DataFile, known_to
@@ -28,13 +27,11 @@ from robustparse.errors import InputError, check_least
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import (
-    PACKED,
     check_no_input,
     in_short,
-    is_packed,
     plain_name,
-    read_bytes,
     read_text,
+    unpacked,
     write_pieces,
     writing,
     written,
@@ -329,7 +326,7 @@ def _check_length(words: Sequence[str], most: int, path: Path, line: int) -> Non
         )
 
 
-def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
+def _lines(source: IO[bytes], name: str) -> Iterator[bytes]:
     """Yield the lines of the data.
 
     Raises:
@@ -399,23 +396,9 @@ def _pieces(source: Iterable[bytes], multiline: bool, needed: bool) -> Iterator[
         yield first, b"".join(lines)
 
 
-def _opened(data: str) -> BinaryIO:
-    """Open a file, compressed or not, or return standard input.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    if data == STANDARD:
-        return sys.stdin.buffer
-    try:
-        with Path(data).open("rb") as file:
-            if is_packed(file.read(PACKED)):
-                return BytesIO(read_bytes(Path(data)))
-        return Path(data).open("rb")
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        found = "no such file" if missing else f"cannot be read: {error.strerror}"
-        raise InputError(found, path=data, key="--data", remedy="name a readable file") from None
+def _opened(data: str) -> AbstractContextManager[IO[bytes]]:
+    """Open a file, packed or not, or standard input."""
+    return nullcontext(sys.stdin.buffer) if data == STANDARD else unpacked(Path(data))
 
 
 @contextmanager
