@@ -183,12 +183,10 @@ class Row:
     """A row of a table, from which a writer restores the columns that commands do not change.
 
     Args:
-        line: its first line in the file, from 1; in a dataset or Parquet file its number.
         values: column -> value, in the order of the file.
         layout: the format of its table.
     """
 
-    line: int
     values: Mapping[ColumnName, Any]
     layout: Layout
 
@@ -210,6 +208,8 @@ class Example:
         ending: the ending of a file of such examples, such as ``.conllx``; empty if made in memory.
         path: the file or dataset that it was read from, for messages; empty if made in memory.
             Examples that differ in it only are equal.
+        start: its first line in that file, from 1; in a dataset or Parquet file its number; 0 if
+            made in memory. Examples that differ in it only are equal.
     """
 
     id: int
@@ -219,11 +219,12 @@ class Example:
     row: Row | None = None
     ending: str = ""
     path: str = field(default="", repr=False, compare=False)
+    start: int = field(default=0, repr=False, compare=False)
 
     @property
     def line(self) -> int:
-        """Its first line in a table; otherwise its number, from 1."""
-        return self.id + 1 if self.row is None else self.row.line
+        """Its first line in its file; its number, from 1, if made in memory."""
+        return self.start or self.id + 1
 
     def place(self, path: object) -> str:
         """Return its file and line for a message.

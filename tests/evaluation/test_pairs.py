@@ -190,7 +190,7 @@ def test_an_original_that_does_not_fit_is_named_with_its_file(ending: str, tmp_p
     pairs = read_perturbed_pairs(tmp_path, CLASSIFICATION)
     assert list(pairs) == ["insertion"]
     with pytest.raises(InputError) as error:
-        check_originals(CLASSIFICATION, pairs, tmp_path, [])
+        check_originals(CLASSIFICATION, pairs, [])
     assert (error.value.path, error.value.line) == (str(path), 1)
 
 
@@ -206,9 +206,9 @@ def test_folders_and_originals_that_do_not_fit(tmp_path: Path):
     texts = ["right b", "wrong b", "right x b", "right"]
     examples = [Example(i, Sentence(tuple(text.split())), "x") for i, text in enumerate(texts)]
     with pytest.raises(InputError) as error:
-        check_originals(task, pairs, tmp_path, examples)
+        check_originals(task, pairs, examples)
     assert (error.value.path, error.value.line) == (str(tmp_path / "none.tsv"), 1)
-    check_originals(task, {"insertion": pairs["insertion"]}, tmp_path, examples)
+    check_originals(task, {"insertion": pairs["insertion"]}, examples)
 
 
 def test_rows_with_another_answer_than_the_data_are_refused(tmp_path: Path):
@@ -217,12 +217,14 @@ def test_rows_with_another_answer_than_the_data_are_refused(tmp_path: Path):
 
     row = "in a b\tin a\t"
     same = "( lambda $7 e ( and ( y $7 ) ( x $7 ) ) )"
-    (tmp_path / "insertion.tsv").write_text(f"{row}{same}\n{row}( x b )\n{row}( x a )\n")
+    head = "\t".join(PAIR_COLUMNS)
+    text = f"{head}\n{row}{same}\n{row}( x b )\n{row}( x a )\n"
+    (tmp_path / "insertion.tsv").write_text(text)
     task = semantic_task()
     pairs = read_perturbed_pairs(tmp_path, task)
     gold = "( lambda $0 e ( and ( x $0 ) ( y $0 ) ) )"
     data = [example(0, "in a", gold), example(1, "in a", "( x b )"), example(2, "a", "( x a )")]
     with pytest.raises(InputError) as error:
-        check_originals(task, pairs, tmp_path, data)
-    assert (error.value.line, error.value.found) == (3, "the answer '( x a )' to 'in a'")
-    check_originals(task, pairs, tmp_path, [*data, example(3, "in a", "( x a )")])
+        check_originals(task, pairs, data)
+    assert (error.value.line, error.value.found) == (4, "the answer '( x a )' to 'in a'")
+    check_originals(task, pairs, [*data, example(3, "in a", "( x a )")])

@@ -175,7 +175,8 @@ def _example(index: int, path: Path, start: int, block: list[str], parsed: bool)
     feats = tuple("|".join(sorted(features.split("|"))) for features in feats)
     sentence = Sentence(forms, _tags(upos), _tags(xpos), feats=_tags(feats))
     tree = DependencyTree(tuple(heads), labels)
-    return Example(index, sentence, tree, text, ending=file_ending(path), path=str(path))
+    ending = file_ending(path)
+    return Example(index, sentence, tree, text, ending=ending, path=str(path), start=start)
 
 
 def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[str]]:
@@ -299,14 +300,14 @@ def unknown_label(
 
     Args:
         examples: the sentences of a file.
-        path: the file, where an example names none; read again only to find the line.
+        path: the file, where an example names none.
         known: the parser's labels.
     """
     names = set(known)
     for example in examples:
         for word, label in enumerate(example.gold.labels):
             if label not in names:
-                line, prefix = _place(example, word, Path(example.path or path))
+                line, prefix = _place(example, word)
                 return InputError(
                     f"{prefix}dependency label {label!r}, which the parser never saw in training",
                     path=example.path or path,
@@ -341,7 +342,7 @@ def check_readable(
 
     Args:
         examples: the sentences of a file.
-        path: the file, where an example names none; read again only to find the line.
+        path: the file, where an example names none.
         check: the check of the parser or constraint, which raises ``InputError``.
         punctuation: which words are counted, see ``counted_words``.
 
@@ -353,20 +354,17 @@ def check_readable(
             check([example])
             counted_words(example.sentence, punctuation)
         except InputError as error:
-            file = Path(example.path or path)
-            line, prefix = _place(example, 0, file) if example.block else (None, "")
-            error.found = f"{prefix}{error.found}"
-            error.path, error.line = str(file), line
+            error.path = example.path or str(path)
+            error.line = _place(example, 0)[0]
             raise
 
 
-def _place(example: Example, word: int, path: Path) -> tuple[int | None, str]:
-    """Return a word's line in the file, or None and a prefix with sentence and word numbers."""
-    if example.block:  # otherwise the example was made in memory
-        for start, block in blocks(path):
-            if "\n".join(_kept(path, block)) == example.block:
-                return start + [at for at, line in enumerate(block) if is_word(line)][word], ""
-    return None, f"sentence {example.id + 1}, word {word + 1}: "
+def _place(example: Example, word: int) -> tuple[int | None, str]:
+    """Return a word's line in its file, or None and a prefix with sentence and word numbers."""
+    if not example.start:  # made in memory
+        return None, f"sentence {example.id + 1}, word {word + 1}: "
+    lines = enumerate(example.block.split("\n"), start=example.start)
+    return [at for at, line in lines if is_word(line)][word], ""
 
 
 def block_of(sentence: Sentence, tree: DependencyTree) -> str:

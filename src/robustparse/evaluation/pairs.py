@@ -105,10 +105,6 @@ def _tables(folder: Path) -> list[tuple[str, Path]]:
     return [(name.stem, path) for name, path in unpacked if name.suffix.lower() in ENDINGS]
 
 
-def _path_of(folder: str | Path, operation: str) -> Path:
-    return dict(_tables(Path(folder)))[operation]
-
-
 def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
     table = read_table(path)
     first = [str(cell) for cell in table.first[1].values()]
@@ -132,14 +128,14 @@ def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
             gold = files.answer(answer)
         context = tuple(texts[0].split()) if len(texts) == 3 else ()
         both = (Sentence(tuple(one.split()), context=context) for one in texts[-2:])
-        pairs.append(PerturbedPair(*(Example(index, text, gold) for text in both)))
+        made = (Example(index, text, gold, path=str(path), start=line) for text in both)
+        pairs.append(PerturbedPair(*made))
     return pairs
 
 
 def check_originals(
     task: Task,
     pairs: Mapping[str, Sequence[PerturbedPair]],
-    folder: str | Path,
     examples: Sequence[Example],
 ) -> None:
     """Check that the originals of all rows are among the examples, with the same gold answers.
@@ -150,7 +146,7 @@ def check_originals(
     known: dict[tuple[Words, Words], list[Any]] = {}
     for example in examples:
         known.setdefault(_text(example), []).append(example.gold)
-    for name, rows in pairs.items():
+    for rows in pairs.values():
         for row in rows:
             text, gold = " ".join(row.original.sentence.words), row.original.gold
             answers = known.get(_text(row.original), [])
@@ -161,7 +157,7 @@ def check_originals(
             if all(task.answers.difference(gold, answer) for answer in answers):  # or there is none
                 raise InputError(
                     problem,
-                    path=_path_of(folder, name),
+                    path=row.original.path,
                     line=row.original.line,
                     expected=expected,
                     remedy="score the split that the texts were made from, without --limit",
@@ -257,9 +253,9 @@ def checked_pairs(
             answer of a row, so that there is no loss.
     """
     pairs = read_perturbed_pairs(folder, victim.task)
-    check_originals(victim.task, pairs, folder, examples)
+    check_originals(victim.task, pairs, examples)
     if (known := one_model(victim)) is not None:
-        _check_answers(known.model, pairs, folder)
+        _check_answers(known.model, pairs)
     return pairs
 
 
@@ -278,11 +274,9 @@ def rows_of_pairs(outcomes: Mapping[str, Sequence[PairOutcome]]) -> Iterator[Per
             yield PerturbedAnswers(operation, *texts, *row.answers, row.losses)
 
 
-def _check_answers(
-    model: Model, pairs: Mapping[str, Sequence[PerturbedPair]], folder: str | Path
-) -> None:
-    for name, rows in pairs.items():
-        with located(_path_of(folder, name)):
+def _check_answers(model: Model, pairs: Mapping[str, Sequence[PerturbedPair]]) -> None:
+    for rows in pairs.values():
+        with located(rows[0].original.path):
             model.codec.encode([row.perturbed for row in rows], "none")
 
 
