@@ -5,7 +5,13 @@ from pathlib import Path
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.tables import summary_table, terminal
 from robustparse.attacks.attack import Attack
-from robustparse.cli.options import AttackOptions, ShardedDataOptions, TypedOptions, VictimOptions
+from robustparse.cli.options import (
+    AttackOptions,
+    ShardedDataOptions,
+    TypedOptions,
+    VictimOptions,
+    refuse,
+)
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_log import Format, write_log
 from robustparse.evaluation.records import Summary
@@ -38,7 +44,8 @@ def attack(
             log, or as a ``dataset`` that ``datasets.load_dataset`` reads; or several of these.
         license: the licence of the sentences, for the card of the dataset, such as cc-by-4.0.
     """
-    typed.check_absent()
+    only = "applies only with --text or --interactive on the command line"
+    refuse(typed, only, "give one of them there, or leave this option out")
     check_format(data.shard, format)
     seed = attack.seed if run.seed is None else run.seed
     attack_run = AttackRun(

@@ -1,6 +1,5 @@
 """``robustparse augment``: write changed copies of training sentences, as additional data."""
 
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -17,7 +16,7 @@ from robustparse.api.inputs import Paths, system_name
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.cli.attack import check_format, print_summary
-from robustparse.cli.options import AttackOptions, DecodingOptions, ShardedDataOptions
+from robustparse.cli.options import AttackOptions, DecodingOptions, ShardedDataOptions, refuse
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
 from robustparse.grammars import language_named
@@ -82,14 +81,20 @@ def augment(
     check_format(data.shard, format)
     share, unit = _drawn(fraction, tokens)
     if operations is not None and attack is None and checkpoint is None:
-        _refuse(_attack_options(decoding, run), "applies to attacks only", "leave it out")
+        only = "applies to attacks only"
+        refuse(decoding, only, "leave it out")
+        refuse(run, only, "leave it out", ("tagger", "devices"))
         file = data.file(run.seed or 0, share, unit, "train", shard=data.parsed_shard())
         kind = _task(file.names[0], task, language)
         write_perturbed_copies(Path(out), file, kind, operations, similarity, keep, of_dataset)
     elif operations is None and attack is not None and checkpoint is not None:
         only = "applies to operations only"
-        _refuse({"--similarity": similarity}, only, "put it into the attack's constraints")
-        _refuse({"--language": language}, only, "leave it out: the checkpoint knows its language")
+        if similarity is not None:
+            remedy = "put it into the attack's constraints"
+            raise InputError(only, key="--similarity", remedy=remedy)
+        if language is not None:
+            remedy = "leave it out: the checkpoint knows its language"
+            raise InputError(only, key="--language", remedy=remedy)
         seed = attack.seed if run.seed is None else run.seed
         file = data.file(seed, share, unit, "train", run.tagger, data.parsed_shard())
         attack_run = AttackRun(
@@ -133,16 +138,3 @@ def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, Fractio
     if tokens is not None:
         return tokens, "tokens"
     return 1.0 if fraction is None else fraction, "sentences"
-
-
-def _attack_options(decoding: DecodingOptions, run: AttackOptions) -> dict[str, object]:
-    """Return the options that operations do not use, None where they are not set."""
-    unset = {each.name: each.default for each in (*fields(decoding), *fields(run))}
-    given = {**vars(decoding), "tagger": run.tagger, "devices": run.devices}
-    return {f"--{name}": None if given[name] == unset[name] else given[name] for name in given}
-
-
-def _refuse(options: dict[str, object], found: str, remedy: str) -> None:
-    for key, value in options.items():
-        if value is not None:
-            raise InputError(found, key=key, remedy=remedy)

@@ -18,7 +18,7 @@ from robustparse import __version__, trust
 from robustparse.api.tables import score_table, terminal
 from robustparse.cli.ensemble_members import Member, check_models, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
-from robustparse.cli.options import DecodingOptions
+from robustparse.cli.options import DecodingOptions, are_set
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_least, check_seed
@@ -219,9 +219,8 @@ def _data(module: DataModule) -> list[str]:
 
 
 def _decoding(decoding: DecodingOptions) -> Iterator[str]:
-    for field in fields(decoding):
-        if (value := getattr(decoding, field.name)) != field.default:
-            yield from (f"--{field.name}", str(value))
+    for name in are_set(decoding):
+        yield from (f"--{name}", str(getattr(decoding, name)))
 
 
 # Scores

@@ -1,7 +1,8 @@
 """Options that several commands share."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
@@ -14,8 +15,37 @@ from robustparse.models.mean_scores import Mean
 from robustparse.models.victim import Precision
 from robustparse.victims.black_box import BlackBox
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 DECODING = ("decoder", "beam", "precision", "mean")
 """Options that apply to checkpoints only."""
+
+
+def are_set(options: "DataclassInstance") -> Iterator[str]:
+    """Yield the names of the options that differ from their defaults."""
+    for field in fields(options):
+        if getattr(options, field.name) != field.default:
+            yield field.name
+
+
+def refuse(
+    options: "DataclassInstance", found: str, remedy: str, names: Collection[str] | None = None
+) -> None:
+    """Reject options that are set and have no effect.
+
+    Args:
+        options: a group of options.
+        found: when they have an effect.
+        remedy: what the user can do.
+        names: those without effect; by default all of the group.
+
+    Raises:
+        InputError: names the first of them.
+    """
+    for name in are_set(options):
+        if names is None or name in names:
+            raise InputError(found, key=f"--{name}", remedy=remedy)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +94,7 @@ class VictimOptions(DecodingOptions):
             raise InputError(found, key="--checkpoint, --victim", expected=expected)
         if self.checkpoint is not None:
             return self.checkpoints(self.checkpoint)
-        for name in DECODING:
-            if getattr(self, name) != getattr(DecodingOptions, name):
-                found = "applies to --checkpoint only"
-                raise InputError(found, key=f"--{name}", remedy="leave it out")
+        refuse(self, "applies to --checkpoint only", "leave it out", DECODING)
         return NamedVictim(getattr(self.victim, "made_from", None) or {})
 
 
@@ -149,10 +176,9 @@ class ShardOptions:
             expected = "a fraction from 0 to 1, or a whole number"
             raise InputError(f"got {gpus}", key="--gpus_per_actor", expected=expected)
         if self.engine is None:
-            for name in ("address", "blocks", "actors", "gpus_per_actor"):
-                if getattr(self, name) != getattr(ShardOptions, name):
-                    remedy = "add --engine ray, or leave it out"
-                    raise InputError("applies to --engine ray only", key=f"--{name}", remedy=remedy)
+            remedy = "add --engine ray, or leave it out"
+            of_ray = ("address", "blocks", "actors", "gpus_per_actor")
+            refuse(self, "applies to --engine ray only", remedy, of_ray)
 
     def parsed_shard(self) -> Shard | None:
         """Return the shard that is read; None reads all sentences."""
@@ -175,18 +201,6 @@ class TypedOptions:
     interactive: bool = False
     """attack the lines of standard input, one after another, until it ends; for a classifier of
     pairs, a line is a premise, a tab and a hypothesis."""
-
-    def check_absent(self) -> None:
-        """Reject these options without --text or --interactive on the command line.
-
-        Raises:
-            InputError: one of them is set.
-        """
-        for field in fields(self):
-            if getattr(self, field.name) != field.default:
-                found = "applies only with --text or --interactive on the command line"
-                remedy = "give one of them there, or leave this option out"
-                raise InputError(found, key=f"--{field.name}", remedy=remedy)
 
 
 @dataclass(frozen=True, kw_only=True)
