@@ -85,12 +85,15 @@ class SemanticFiles(TableFiles):
         return example.sentence if raw is None else Sentence(raw.words)
 
     def reading(self, example: Example) -> Reading:
-        """Read the raw text as slots and stems, or the utterance, whose words may be stems."""
+        """Read the raw text as slots and stems, or the utterance, whose words may be stems.
+
+        Slots are not replaced: without them, the gold form would be wrong.
+        """
         raw = self._raw(example)
         if raw is not None:
             return RawReading.aligned(raw, example.sentence)
         kind = StemReading if self.stems else Reading
-        return kind.word_for_word(example.sentence)
+        return kind.word_for_word(example.sentence, slots_in(example.sentence.words))
 
     def _raw(self, example: Example) -> RawUtterance | None:
         return raw_utterance(example, self.stems)
