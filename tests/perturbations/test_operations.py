@@ -82,6 +82,9 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (Punctuation(how="drop"), [], "Well , ( yes ) 5 % !", "Well yes 5 %"),
     (Punctuation(how="drop"), [], ", .", ", ."),
     (Punctuation(how="change"), [2, 0, 2], "Well , ( 5 % .", "Well - [ 5 % ;"),
+    (FinalStop(), [], "去吗？", "去吗"),
+    (FinalStop(), [], "چلو ۔", "چلو"),
+    (Punctuation(how="drop"), [], "「 去 」 ！", "去"),
     (Punctuation(), [1, 2], "Go .", "Go ;"),
     (Punctuation(), [0], "Go .", "Go"),
     (SPLIT, [], "I do not know .", "I do n't know ."),
@@ -92,6 +95,9 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (SPLIT, [], "it is not so", "it is n't so"),
     (SPLIT, [], "Don't go , I'm late", "Do not go , I am late"),
     (SPLIT, [], "I don’t know", "I do not know"),  # a typographic apostrophe
+    (SPLIT, [], "I'M SURE THEY DON'T", "I AM SURE THEY DO NOT"),
+    (SPLIT, [], "They Do Not Know", "They Do n't Know"),
+    (JOINED, [], "They Do Not Know", "They Don't Know"),
     (JOINED, [], "Do not go , he will wait", "Don't go , he'll wait"),
     (JOINED, [], "they ca n't , it's", "they can not , it's"),
     *((SPLIT, [], text, text) for text in (
@@ -128,6 +134,9 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (FunctionWordSubstitution(), [0, 1], "The cat on it", "An cat on it"),
     (FunctionWordSubstitution(), [1, 0], "The cat on it", "The cat a it"),
     (FunctionWordSubstitution(), [], "he left", "he left"),
+    (FunctionWordSubstitution(), [0, 1], "THE CAT", "AN CAT"),
+    (FunctionWordSubstitution(), [0, 1], "who am I", "who an I"),
+    (FunctionWordSubstitution(), [1, 1], "who am I", "who am an"),
 ]  # fmt: skip
 
 

@@ -117,7 +117,8 @@ class Contractions(Perturbation):
                 at += 2
                 continue
             full = _full_words(plain, at) or [words[at]]
-            new += [_cased(full[0], words[at]), *full[1:]]
+            rest = [word.upper() for word in full[1:]] if words[at].isupper() else full[1:]
+            new += [_cased(full[0], words[at]), *rest]
             origins += [at] * len(full)
             at += 1
         return Rewording(tuple(new), tuple(origins))
@@ -207,7 +208,7 @@ def _full_words(plain: Sequence[str], at: int) -> list[str]:
 
 
 def _cased(new: str, old: str) -> str:
-    """Put a word in the casing of another: all capitals, capitalised, or unchanged."""
+    """Put a word in the casing of another: all capitals, capitalised (not "n't"), or unchanged."""
     if old.isupper() and len(old) > 1:
         return new.upper()
-    return new[:1].upper() + new[1:] if old[:1].isupper() else new
+    return new[:1].upper() + new[1:] if old[:1].isupper() and "'" not in new else new
