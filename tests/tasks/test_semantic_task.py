@@ -114,6 +114,20 @@ def test_a_form_needs_the_slots_that_its_utterance_holds():
     assert TASK.files.needed(pay) == {"num_salary"}
 
 
+@pytest.mark.parametrize(
+    ("words", "gold", "warned"),
+    [
+        ("a city", "( in c0 )", True),
+        ("a city in c0", "( in c0 )", False),
+        ("a city", "( loc_2 ( city:t all ) )", False),  # the head of a call
+        ("a city", "( loc_2 c0 )", True),
+    ],
+)
+def test_slots_that_an_utterance_lacks_are_warned_of(words: str, gold: str, warned: bool) -> None:
+    lacking = Example(0, Sentence(tuple(words.split())), form(gold))
+    assert bool(list(TASK.files.warnings([lacking], "x.tsv", gold.split()))) == warned
+
+
 def write(path: Path, *rows: str) -> Path:
     path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     return path
@@ -142,6 +156,16 @@ def test_bad_rows_are_named(tmp_path: Path, row: str, found: str):
     with pytest.raises(InputError) as error:
         TASK.files.read(write(tmp_path / "x.tsv", "a\t( a s0 )", row))
     assert (error.value.line, found in error.value.found) == (2, True)
+
+
+def test_a_missing_column_of_forms_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": 1, "utterance": "a", "sql": "( a s0 )"}\n')
+    with pytest.raises(InputError) as error:
+        TASK.files.read(path)
+    assert "--columns" in str(error.value.remedy)
+    assert [one.gold for one in TASK.files.read(path, columns=["utterance", "sql"])] == ["( a s0 )"]
+    assert [one.gold for one in TASK.files.read(path, gold=False)] == [""]
 
 
 def test_a_part_of_the_training_set_is_held_out(tmp_path: Path):

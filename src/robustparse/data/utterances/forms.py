@@ -82,7 +82,7 @@ def read_forms(
     """
     check_columns(columns, FORMS)
     tables = [read_table(each, keep=choose is None) for each in each_path(path)]
-    several = choose_alike(tables, columns, known, FORMS, False)
+    several = choose_alike(tables, columns, known, FORMS, gold)
     tokens = (
         token
         for rows, _, values in each_row(several)
