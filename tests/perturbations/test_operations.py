@@ -238,6 +238,7 @@ def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
     [
         (Rewording((), ()), "gives []"),
         (Rewording(("so", ""), (0, 1)), "gives ['so', '']"),
+        (Rewording(("so", 1), (0, 1)), "gives ['so', 1]"),
         (Rewording(("so",), (0, 1)), "gives 1 words with the origins [0, 1]"),
         (Rewording(("so",), (2,)), "gives 1 words with the origins [2]"),
         (Rewording(("a\0",), (0,)), "gives a NUL character (U+0000) in the word 'a\\x00'"),
@@ -249,7 +250,7 @@ def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
         ),
     ],
 )
-def test_what_is_no_rewording_is_refused(given: Rewording, found: str) -> None:
+def test_inconsistent_rewordings_are_refused(given: Rewording, found: str) -> None:
     class MyOwn(Perturbation):
         def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
             return given
@@ -258,6 +259,40 @@ def test_what_is_no_rewording_is_refused(given: Rewording, found: str) -> None:
         draw_rewordings([MyOwn()], [Example(0, Sentence(("So", "?")), None)], 0)
     assert error.value.found == f"{found} for 'So ?'"
     assert error.value.key == "my_own"
+
+
+class Own(Perturbation):
+    """Gives a fixed value for each sentence, or for all of them together."""
+
+    def __init__(self, each: Any = None, *, together: bool = False) -> None:
+        self.each, self.together = each, together
+
+    def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
+        return self.each
+
+    def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
+        return self.each if self.together else super().rewordings(examples, seed)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        *(Own(None), Own(("So", "?")), Own(Rewording("So", (0, 1))), Own(Rewording(("So",), None))),
+        *(Own(None, together=True), Own([], together=True)),
+    ],
+)
+def test_other_types_than_rewordings_are_refused(operation: Perturbation) -> None:
+    with pytest.raises(InputError) as error:
+        draw_rewordings([operation], [Example(0, Sentence(("So", "?")), None)], 0)
+    assert error.value.key == operation.name
+
+
+def test_words_of_a_rewording_may_be_a_list() -> None:
+    sentence = Sentence(("So", "?"))
+    ((rewording, _),) = draw_rewordings(
+        [Own(Rewording(["So", "?"], [0, 1]))], [Example(0, sentence, None)], 0
+    )
+    assert rewording == Rewording.of(sentence.words)  # unchanged
 
 
 @pytest.mark.parametrize(
