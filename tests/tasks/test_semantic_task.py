@@ -259,6 +259,27 @@ def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
     assert projected(2, "?") is None
 
 
+@pytest.mark.parametrize(
+    ("raw", "utterance", "other", "read"),
+    [
+        ("Where are cities", "where are cities", "Where were Cities", "where were cities"),
+        ("Where are cities", "Where are cities", "Where were Cities", "Where were Cities"),
+        ("Cities here", "citi here", "Rivers Here", "river here"),
+        ("Are Cities HERE", "are cities here", "Are Rivers", "are rivers"),
+        ("where are cities", "where are cities", "where were cities", "where were cities"),
+    ],
+)
+def test_a_new_raw_text_is_read_as_its_utterance_was(
+    tmp_path: Path, raw: str, utterance: str, other: str, read: str
+) -> None:
+    path = write(tmp_path / "raw.tsv", f"{raw}\t{utterance}\t( a s0 )\t{{}}")
+    (one,) = TASK.files.read(path)
+    words = other.split()
+    copy = TASK.files.project(one, words, [0] * len(words))
+    assert copy is not None
+    assert " ".join(copy.sentence.words) == read
+
+
 def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():
     gold = LogicalForm("( a c0 )", "lambda")
     one = Example(0, Sentence(("in", "c0")), gold, '{"u": "in c0", "f": "( a c0 )"}')
