@@ -107,6 +107,7 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
         *("as you are now", "what a fool he is usually", "I wonder where they are , he says"),
         *("the will not to live", "a can not opened", "her need not to know"),
         *("God 's will not mine", "Is n't John here"),
+        *("I can not only see but hear", "it is not merely odd"),
         *("good will not to be lost", "that will of his", "why do n't the men go"),
         *("How ca n't the boy", "Do n't the men go"),
     )),
