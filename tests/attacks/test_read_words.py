@@ -100,12 +100,15 @@ ASKED: dict[str, tuple[Example, bool, set[str]]] = {
 }
 
 
+@pytest.mark.parametrize("constraints", [[], [Slots()]], ids=["", "Slots"])
 @pytest.mark.parametrize("name", ASKED)
-def test_only_states_that_read_otherwise_are_asked_each_once(name: str) -> None:
+def test_only_states_that_read_otherwise_are_asked_each_once(
+    name: str, constraints: list[Constraint]
+) -> None:
     one, stems, expected = ASKED[name]
     victim = FormVictim(semantic_task(stems=stems), wrong="nothing")
     table = TABLE | WITH_SLOTS if one.row else TABLE
-    result = attacked(one, victim, Slots(), EditBudget(), **table)
+    result = attacked(one, victim, *constraints, EditBudget(), **table)
     # The original is asked about at the beginning and, as what the search ends with, at the end.
     clean = " ".join(one.sentence.words)
     assert (victim.texts[0], victim.texts[-1]) == (clean, clean)

@@ -11,6 +11,7 @@ from tiny_runs import fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.fractions import draw_fraction
+from robustparse.evaluation.perturbed import idle
 from robustparse.evaluation.records import read_records
 from sample_runs import SPEED, sentences, write_sample
 
@@ -323,9 +324,11 @@ def test_what_is_seldom_changed_is_told_and_nothing_is_not_written(tmp_path, cap
         said = capsys.readouterr().err
         assert [line.split()[1] for line in said.splitlines()] == seldom
         assert len(out.read_text().splitlines()) == 10
+    assert not list(idle({"typos": 0, "casing": 0}, 1))  # less than a sentence for each
     out.unlink()
     out.with_name(f"{out.name}.summary.json").unlink()
     assert str(out) in mistake(capsys, *options, "--operations", "keyboard_slips")
+    assert "--operations" in mistake(capsys, *options, "--operations", "[]")
     assert not out.exists()
     assert not out.with_name(f"{out.name}.summary.json").exists()
 

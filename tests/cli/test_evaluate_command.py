@@ -227,13 +227,19 @@ def test_an_unknown_operation_is_refused(made, capsys):
     assert "back_translation, casing, contractions, deletion" in message
 
 
-def test_lists_of_operations_are_no_folders() -> None:
+def test_lists_of_operations_are_no_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Though they are long, or hold a slash."""
     listed = json.dumps([{"class_path": "Typos", "init_args": {"table": "tables/t.json"}}] * 9)
     for value in (listed, ",".join(["typos"] * 60)):
         (found,) = with_operations(["--perturbed", value])[-1:]
         assert "perturbed_files" not in found
     assert with_operations(["--perturbed", "a/b"]) == ["--perturbed_files=a/b"]
+    monkeypatch.chdir(tmp_path)
+    Path("insertion.tsv").touch()
+    found = with_operations(["--perturbed", "insertion.tsv"])
+    assert found == ["--perturbed_files=insertion.tsv"]
     with_operations(["--perturbed", "typos", "--perturbed", "a/b"])
     for other in ("final_stop", listed):
         with pytest.raises(InputError) as error:

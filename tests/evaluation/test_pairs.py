@@ -178,6 +178,21 @@ def test_what_is_no_row_is_named(tmp_path: Path, line: str, expected: str):
     assert expected in str(error.value.expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.tsv", "perturbed\toriginal\tform\na\tb\t( a )\n"),
+        ("a.csv", "id,original,perturbed\n1,b,a\n"),
+        ("a.jsonl", '{"perturbed": "a", "original": "b", "form": "( a )"}\n'),
+    ],
+)
+def test_a_missing_column_is_named(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as error:
+        read_perturbed_pairs(tmp_path, semantic_task())
+    assert "'answer'" in error.value.found
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "tsv.gz"])
 def test_an_original_that_does_not_fit_is_named_with_its_file(ending: str, tmp_path: Path):
     row = ("right x b", "right b", "x")

@@ -118,6 +118,9 @@ PAIRS = {
         ("( and a ( and b c ) )", "( and ( and c a ) b )", True, False),
         ("( and a ( or b c ) )", "( and a b c )", False, False),
         ("( or a ( or a a ) )", "a", True, False),
+        ("( lambda $0:e ( a $0 ) )", "( lambda $1:e ( a $1 ) )", True, False),
+        ("( lambda $0:e ( a $0 ) )", "( lambda $1:e ( a $0 ) )", False, False),
+        ("( and:<t*,t> a:<e,t> b )", "( and:<t*,t> b a:<e,t> )", True, False),
     ],
     "prolog": [
         ("b ( ANS ) , a ( ANS )", "a ( ANS ) , b ( ANS )", True, True),

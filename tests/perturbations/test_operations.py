@@ -82,6 +82,9 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (Punctuation(how="drop"), [], "Well , ( yes ) 5 % !", "Well yes 5 %"),
     (Punctuation(how="drop"), [], ", .", ", ."),
     (Punctuation(how="change"), [2, 0, 2], "Well , ( 5 % .", "Well - [ 5 % ;"),
+    (FinalStop(), [], "去吗？", "去吗"),
+    (FinalStop(), [], "چلو ۔", "چلو"),
+    (Punctuation(how="drop"), [], "「 去 」 ！", "去"),
     (Punctuation(), [1, 2], "Go .", "Go ;"),
     (Punctuation(), [0], "Go .", "Go"),
     (SPLIT, [], "I do not know .", "I do n't know ."),
@@ -92,6 +95,9 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (SPLIT, [], "it is not so", "it is n't so"),
     (SPLIT, [], "Don't go , I'm late", "Do not go , I am late"),
     (SPLIT, [], "I don’t know", "I do not know"),  # a typographic apostrophe
+    (SPLIT, [], "I'M SURE THEY DON'T", "I AM SURE THEY DO NOT"),
+    (SPLIT, [], "They Do Not Know", "They Do n't Know"),
+    (JOINED, [], "They Do Not Know", "They Don't Know"),
     (JOINED, [], "Do not go , he will wait", "Don't go , he'll wait"),
     (JOINED, [], "they ca n't , it's", "they can not , it's"),
     *((SPLIT, [], text, text) for text in (
@@ -101,6 +107,7 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
         *("as you are now", "what a fool he is usually", "I wonder where they are , he says"),
         *("the will not to live", "a can not opened", "her need not to know"),
         *("God 's will not mine", "Is n't John here"),
+        *("I can not only see but hear", "it is not merely odd"),
         *("good will not to be lost", "that will of his", "why do n't the men go"),
         *("How ca n't the boy", "Do n't the men go"),
     )),
@@ -128,6 +135,9 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (FunctionWordSubstitution(), [0, 1], "The cat on it", "An cat on it"),
     (FunctionWordSubstitution(), [1, 0], "The cat on it", "The cat a it"),
     (FunctionWordSubstitution(), [], "he left", "he left"),
+    (FunctionWordSubstitution(), [0, 1], "THE CAT", "AN CAT"),
+    (FunctionWordSubstitution(), [0, 1], "who am I", "who an I"),
+    (FunctionWordSubstitution(), [1, 1], "who am I", "who am an"),
 ]  # fmt: skip
 
 
@@ -229,6 +239,7 @@ def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
     [
         (Rewording((), ()), "gives []"),
         (Rewording(("so", ""), (0, 1)), "gives ['so', '']"),
+        (Rewording(("so", 1), (0, 1)), "gives ['so', 1]"),
         (Rewording(("so",), (0, 1)), "gives 1 words with the origins [0, 1]"),
         (Rewording(("so",), (2,)), "gives 1 words with the origins [2]"),
         (Rewording(("a\0",), (0,)), "gives a NUL character (U+0000) in the word 'a\\x00'"),
@@ -240,7 +251,7 @@ def test_one_operation_is_drawn_and_the_next_where_it_changes_nothing() -> None:
         ),
     ],
 )
-def test_what_is_no_rewording_is_refused(given: Rewording, found: str) -> None:
+def test_inconsistent_rewordings_are_refused(given: Rewording, found: str) -> None:
     class MyOwn(Perturbation):
         def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
             return given
@@ -249,6 +260,40 @@ def test_what_is_no_rewording_is_refused(given: Rewording, found: str) -> None:
         draw_rewordings([MyOwn()], [Example(0, Sentence(("So", "?")), None)], 0)
     assert error.value.found == f"{found} for 'So ?'"
     assert error.value.key == "my_own"
+
+
+class Own(Perturbation):
+    """Gives a fixed value for each sentence, or for all of them together."""
+
+    def __init__(self, each: Any = None, *, together: bool = False) -> None:
+        self.each, self.together = each, together
+
+    def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
+        return self.each
+
+    def rewordings(self, examples: Sequence[Example], seed: int) -> list[Rewording]:
+        return self.each if self.together else super().rewordings(examples, seed)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        *(Own(None), Own(("So", "?")), Own(Rewording("So", (0, 1))), Own(Rewording(("So",), None))),
+        *(Own(None, together=True), Own([], together=True)),
+    ],
+)
+def test_other_types_than_rewordings_are_refused(operation: Perturbation) -> None:
+    with pytest.raises(InputError) as error:
+        draw_rewordings([operation], [Example(0, Sentence(("So", "?")), None)], 0)
+    assert error.value.key == operation.name
+
+
+def test_words_of_a_rewording_may_be_a_list() -> None:
+    sentence = Sentence(("So", "?"))
+    ((rewording, _),) = draw_rewordings(
+        [Own(Rewording(["So", "?"], [0, 1]))], [Example(0, sentence, None)], 0
+    )
+    assert rewording == Rewording.of(sentence.words)  # unchanged
 
 
 @pytest.mark.parametrize(

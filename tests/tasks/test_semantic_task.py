@@ -114,6 +114,20 @@ def test_a_form_needs_the_slots_that_its_utterance_holds():
     assert TASK.files.needed(pay) == {"num_salary"}
 
 
+@pytest.mark.parametrize(
+    ("words", "gold", "warned"),
+    [
+        ("a city", "( in c0 )", True),
+        ("a city in c0", "( in c0 )", False),
+        ("a city", "( loc_2 ( city:t all ) )", False),  # the head of a call
+        ("a city", "( loc_2 c0 )", True),
+    ],
+)
+def test_slots_that_an_utterance_lacks_are_warned_of(words: str, gold: str, warned: bool) -> None:
+    lacking = Example(0, Sentence(tuple(words.split())), form(gold))
+    assert bool(list(TASK.files.warnings([lacking], "x.tsv", gold.split()))) == warned
+
+
 def write(path: Path, *rows: str) -> Path:
     path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     return path
@@ -142,6 +156,16 @@ def test_bad_rows_are_named(tmp_path: Path, row: str, found: str):
     with pytest.raises(InputError) as error:
         TASK.files.read(write(tmp_path / "x.tsv", "a\t( a s0 )", row))
     assert (error.value.line, found in error.value.found) == (2, True)
+
+
+def test_a_missing_column_of_forms_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": 1, "utterance": "a", "sql": "( a s0 )"}\n')
+    with pytest.raises(InputError) as error:
+        TASK.files.read(path)
+    assert "--columns" in str(error.value.remedy)
+    assert [one.gold for one in TASK.files.read(path, columns=["utterance", "sql"])] == ["( a s0 )"]
+    assert [one.gold for one in TASK.files.read(path, gold=False)] == [""]
 
 
 def test_a_part_of_the_training_set_is_held_out(tmp_path: Path):
@@ -233,6 +257,27 @@ def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
     assert projected(1, "c0 the capital of new york") == "c0 the capit of s0"
     assert projected(2, "the rivers") == "the river"
     assert projected(2, "?") is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "utterance", "other", "read"),
+    [
+        ("Where are cities", "where are cities", "Where were Cities", "where were cities"),
+        ("Where are cities", "Where are cities", "Where were Cities", "Where were Cities"),
+        ("Cities here", "citi here", "Rivers Here", "river here"),
+        ("Are Cities HERE", "are cities here", "Are Rivers", "are rivers"),
+        ("where are cities", "where are cities", "where were cities", "where were cities"),
+    ],
+)
+def test_a_new_raw_text_is_read_as_its_utterance_was(
+    tmp_path: Path, raw: str, utterance: str, other: str, read: str
+) -> None:
+    path = write(tmp_path / "raw.tsv", f"{raw}\t{utterance}\t( a s0 )\t{{}}")
+    (one,) = TASK.files.read(path)
+    words = other.split()
+    copy = TASK.files.project(one, words, [0] * len(words))
+    assert copy is not None
+    assert " ".join(copy.sentence.words) == read
 
 
 def test_words_of_utterances_without_raw_texts_are_exchanged_as_they_are():

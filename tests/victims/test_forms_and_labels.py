@@ -1,5 +1,6 @@
 """Functions that answer logical forms; victims without probabilities, and what attacks them."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -81,6 +82,25 @@ def test_forms_are_scored() -> None:
     examples = [Example(n, Sentence(("show", word)), gold) for n, word in enumerate(FORMS)]
     scores = rp.evaluate(FunctionVictim(parsing(False), "semantic"), examples)
     assert scores["exact_match"] == pytest.approx(40)
+
+
+@pytest.mark.parametrize("language", [None, "gold"])
+@pytest.mark.parametrize(
+    "gold",
+    [
+        LogicalForm(RIGHT, "lambda"),
+        LogicalForm("job ( ANS ) , \\+ loc ( ANS , X ) ; area ( ANS , a )", "prolog"),
+    ],
+)
+def test_forms_without_blanks_are_read(gold: LogicalForm, language: str | None) -> None:
+    compact = re.sub(r" ([(),;]) ", r"\1", gold).replace("+ ", "+").replace(" )", ")")
+    victim = FunctionVictim(
+        lambda texts: [compact for _ in texts],
+        "semantic",
+        language=gold.language if language else None,
+    )
+    scores = rp.evaluate(victim, [Example(0, Sentence(("show", "river")), gold)])
+    assert scores["exact_match"] == 100
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,8 @@ def write_perturbed_copies(
         InputError: the file cannot be used, the name of the output does not fit the data, or
             nothing was changed.
     """
+    if not operations:
+        raise InputError("names none", key="--operations", expected="at least one operation")
     check_output(out, file, task)
     check_pairs(keep, license)
     _check_shard(file, keep)

@@ -1,6 +1,6 @@
 """The words that a victim reads when a text is reworded; by default, the words of the text."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -30,10 +30,15 @@ class Reading:
     plain: ClassVar[bool] = True
 
     @classmethod
-    def word_for_word(cls, sentence: Sentence) -> Self:
-        """Return the reading of a text that the victim reads unchanged."""
-        size = len(sentence)
-        return cls(sentence, sentence.words, np.arange(size), np.ones(size, dtype=np.bool_))
+    def word_for_word(cls, sentence: Sentence, fixed: Collection[str] = ()) -> Self:
+        """Return the reading of a text that the victim reads unchanged.
+
+        Args:
+            sentence: the text.
+            fixed: words that may not be replaced.
+        """
+        free = np.array([word not in fixed for word in sentence.words], dtype=np.bool_)
+        return cls(sentence, sentence.words, np.arange(len(sentence)), free)
 
     def candidates(self, index: int, words: Sequence[str]) -> list[str]:
         """Return the candidates that can replace the word with this index among `words`.

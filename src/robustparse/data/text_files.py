@@ -218,12 +218,13 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         return (label_text(values.get(column)) for _, values in table.rows)
 
     several = next(table.others, None) is not None
-    found = ""
+    found = other_task = ""
     if several and all(map(str.isdecimal, cells(text))) and _all_differ(cells(text)):
         found = f"the number {next(cells(text))!r} instead of a text, as in all lines"
     elif _count_words(cells(label)) > _count_words(cells(layout.texts[-1])):
         cell = next(cells(label))
         found = f"the text {cell!r:.60} instead of a label: labels are longer than texts"
+        other_task = "; if these are logical forms, their task is semantic (--task semantic)"
     elif (
         not labelled
         and several
@@ -236,7 +237,7 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
     if found:
         expected = f"{len(first)} columns as {TEXTS.widths.get(len(first), 'a text')}"
         remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
-        remedy = NAME_THEM if layout.header else remedy
+        remedy = (NAME_THEM if layout.header else remedy) + other_task
         path, line = table.path, rows.guessed
         raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
 

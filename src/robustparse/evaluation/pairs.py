@@ -108,13 +108,17 @@ def _tables(folder: Path) -> list[tuple[str, Path]]:
 def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
     table = read_table(path)
     first = [str(cell) for cell in table.first[1].values()]
-    named = table.named or {*PAIR_COLUMNS} <= {*first}
+    named = table.named or len({*PAIR_COLUMNS}.intersection(first)) > 1
     if named and not table.named:
         table = with_names(table)
     pairs: list[PerturbedPair] = []
     width = 0  # of the first row
     for index, (line, values) in enumerate(table.rows):
         columns = ("context", *PAIR_COLUMNS) if "context" in values else PAIR_COLUMNS
+        missing = [name for name in columns if named and name not in values]
+        if missing:
+            problem, expected = f"no column {missing[0]!r}", f"columns {', '.join(columns)}"
+            raise InputError(problem, path=path, line=line, expected=expected)
         cells = [values.get(name) for name in columns] if named else [*values.values()]
         width = width or (4 if len(cells) == 4 else 3)
         if len(cells) != width or not all(map(label_text, cells)):

@@ -84,7 +84,7 @@ def idle(changed: Mapping[str, int], total: int) -> Iterator[str]:
     """
     share = total / max(1, len(changed))
     for name, count in changed.items():
-        if count < share / 10:
+        if share >= 1 and count < share / 10:
             yield (
                 f"{name} changes {count} of {share:.0f} sentences, less than a tenth: either their "
                 "gold answers do not survive, or it applies to few words"

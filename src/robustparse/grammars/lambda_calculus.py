@@ -3,6 +3,9 @@
 The kind of a token follows from its shape (the released code of TranX has lists of names): ``$...``
 is a variable, ``...:i`` and ``...:hr`` are numbers, any other leaf is an entity, and a bracketed
 head that is not an operator is a predicate.
+
+`exact_match` leaves out the types of forms that hold all of them (Artzi and Zettlemoyer 2013):
+``( lambda $0:e ( and:<t*,t> ( river:<e,t> $0 ) ( loc:<e,<e,t>> $0 s0 ) ) )``.
 """
 
 from collections.abc import Mapping
@@ -77,7 +80,7 @@ class LambdaCalculus(Language):
         """Rename variables as in `canonical`, inside `depth` binders."""
         if isinstance(tree, str):
             return names.get(tree, tree)
-        head, children = tree[0], tree[1:]
+        head, children = str(tree[0]).partition(":<")[0], tree[1:]
         if (
             head in self.binders
             and children
@@ -85,9 +88,10 @@ class LambdaCalculus(Language):
             and children[0][0] == "$"
         ):
             # No token of a form contains this character, so names cannot clash with free variables.
-            names, depth = {**names, children[0]: f"\0{depth}"}, depth + 1
+            variable = children[0].partition(":")[0]
+            names, depth = {**names, variable: f"\0{depth}"}, depth + 1
             typed = head in self.variable_types and len(children) == 3
-            children = (children[0], *children[2 if typed else 1 :])
+            children = (variable, *children[2 if typed else 1 :])
         return (head, *(self._bound(child, names, depth) for child in children))
 
 

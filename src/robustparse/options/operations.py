@@ -31,8 +31,7 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
     for name, value, tokens in each_option(arguments):
         value = _joined(name, value) if name in _OPTIONS and value is not None else value
         named = name in _OPTIONS and value is not None and not value.lstrip().startswith("[")
-        is_folder = "/" in str(value) or os.path.isdir(str(value))  # noqa: PTH112 - of any length
-        of_files = name == "--perturbed" and named and is_folder
+        of_files = name == "--perturbed" and named and _is_path(str(value))
         if name in _OPTIONS and (name, of_files) in seen:
             raise InputError("given twice", key=name, remedy="separate names by commas")
         seen.add((name, of_files))
@@ -41,6 +40,12 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
         else:
             kept += [f"{name}={_classes(name, str(value))}"] if named else tokens
     return kept
+
+
+def _is_path(value: str) -> bool:
+    """Tell a path from names of operations; the file of an operation is no folder, but a path."""
+    is_file = "." in value and os.path.isfile(value)  # noqa: PTH113 - of any length
+    return "/" in value or is_file or os.path.isdir(value)  # noqa: PTH112 - of any length
 
 
 def _joined(option: str, value: str) -> str:

@@ -87,6 +87,8 @@ _DETERMINERS = frozenset(
     ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their", "whose", "no", "'s")
 )
 _NOUNS = frozenset(("will", "can", "need", "must", "might", "do", "have"))  # verbs and nouns
+# Before one of these words, "not" belongs to it, not to the verb: "can not only see but hear".
+_FOCUS = frozenset(("only", "just", "merely", "simply"))
 _INVERTED = frozenset(("why", "how", "when", "where"))  # words followed by verb, then subject
 
 
@@ -117,7 +119,8 @@ class Contractions(Perturbation):
                 at += 2
                 continue
             full = _full_words(plain, at) or [words[at]]
-            new += [_cased(full[0], words[at]), *full[1:]]
+            rest = [word.upper() for word in full[1:]] if words[at].isupper() else full[1:]
+            new += [_cased(full[0], words[at]), *rest]
             origins += [at] * len(full)
             at += 1
         return Rewording(tuple(new), tuple(origins))
@@ -127,7 +130,8 @@ def _contracted(plain: Sequence[str], at: int) -> tuple[str, str] | None:
     """Contract a verb and "not", or a pronoun and a verb that is not before a gap."""
     word, following, after = plain[at : at + 3]
     if word in _VERBS and following == "not":
-        return None if _is_noun(plain, at) else (_VERBS[word], "n't")
+        kept = after in _FOCUS or _is_noun(plain, at)
+        return None if kept else (_VERBS[word], "n't")
     negated = after == "not" and following in _VERBS  # "it isn't", not "it's not"
     if following in _SUBJECTS.get(word, ()) and not negated and not _before_gap(plain, at + 1):
         return word, _CLITICS[following]
@@ -207,7 +211,7 @@ def _full_words(plain: Sequence[str], at: int) -> list[str]:
 
 
 def _cased(new: str, old: str) -> str:
-    """Put a word in the casing of another: all capitals, capitalised, or unchanged."""
+    """Put a word in the casing of another: all capitals, capitalised (not "n't"), or unchanged."""
     if old.isupper() and len(old) > 1:
         return new.upper()
-    return new[:1].upper() + new[1:] if old[:1].isupper() else new
+    return new[:1].upper() + new[1:] if old[:1].isupper() and "'" not in new else new

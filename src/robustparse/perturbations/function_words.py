@@ -8,6 +8,7 @@ quantifiers and comparatives.
 
 import numpy as np
 
+from robustparse.casing import cased, casing_of
 from robustparse.perturbations.perturbation import NEW, STOPS, Perturbation, Rewording
 from robustparse.types import Sentence
 
@@ -64,7 +65,7 @@ class Deletion(Perturbation):
 
 
 class FunctionWordSubstitution(Perturbation):
-    """Replaces a random function word by another one, which is capitalised if the original is."""
+    """Replaces a random function word by another one, in the original's casing."""
 
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
@@ -73,7 +74,9 @@ class FunctionWordSubstitution(Perturbation):
             position = positions[int(rng.integers(len(positions)))]
             others = [word for word in FUNCTION_WORDS if word != words[position].lower()]
             new = others[int(rng.integers(len(others)))]
-            words[position] = new.capitalize() if words[position][:1].isupper() else new
+            # "I" has a capital in any position.
+            casing = "lower" if position and words[position] == "I" else casing_of(words[position])
+            words[position] = cased(new, casing)
         return Rewording.of(words)
 
 

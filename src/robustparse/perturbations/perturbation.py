@@ -144,6 +144,9 @@ def draw_rewordings(
         for index, operation in enumerate(operations):
             drawn = [at for at in left if orders[at][turn] == index]
             rewordings = operation.rewordings([examples[at] for at in drawn], seed)
+            if not isinstance(rewordings, Sequence) or len(rewordings) != len(drawn):
+                found = f"gives {rewordings!r:.60} for {len(drawn)} sentences"
+                raise InputError(found, key=operation.name, expected="a rewording for each")
             for at, rewording in zip(drawn, rewordings, strict=True):
                 results[at] = _checked(rewording, examples[at], operation), operation
         left = [at for at in left if results[at][0].words == examples[at].sentence.words]
@@ -151,10 +154,18 @@ def draw_rewordings(
 
 
 def _checked(rewording: Rewording, example: Example, operation: Perturbation) -> Rewording:
-    """Reject inconsistent output of a custom operation and words that files cannot hold."""
-    words, origins = rewording
+    """Reject inconsistent output of a custom operation and words that files cannot hold.
+
+    Its words and origins may be lists.
+    """
+    if not isinstance(rewording, Rewording) or not all(map(_is_list, rewording)):
+        found = f"gives {rewording!r:.60}"
+        raise InputError(found, key=operation.name, expected="a Rewording of two tuples")
+    words, origins = rewording = Rewording(tuple(rewording.words), tuple(rewording.origins))
     positions = range(NEW, len(example.sentence))
-    if not words or not all(words):
+    if not all(isinstance(word, str) for word in words):
+        found, expected = f"gives {list(words)!r:.60}", "words of the type str"
+    elif not words or not all(words):
         found, expected = f"gives {list(words)!r}", "at least one word, none of them empty"
     elif len(words) != len(origins) or not all(origin in positions for origin in origins):
         found = f"gives {len(words)} words with the origins {list(origins)!r}"
@@ -165,6 +176,10 @@ def _checked(rewording: Rewording, example: Example, operation: Perturbation) ->
         return rewording
     text = " ".join(example.sentence.words)[:40]
     raise InputError(f"{found} for {text!r}", key=operation.name, expected=expected)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
 
 def _strange(words: Sequence[str], original: Sequence[str]) -> str | None:

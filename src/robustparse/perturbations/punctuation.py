@@ -10,9 +10,9 @@ from robustparse.types import Sentence
 
 How = Literal["drop", "change"]
 
-_STOPS = ".!?…。।؟"
+_STOPS = ".!?…。！？．।॥؟۔"
 # Punctuation marks. Other characters of Unicode's categories P, such as % & @ /, are read aloud.
-_MARKS = frozenset(_STOPS + """,;:"'`´“”‘’„«»()[]{}-–—¡¿、，""")
+_MARKS = frozenset(_STOPS + """,;:"'`´“”‘’„«»()[]{}-–—¡¿、，；：（）「」『』《》،؛""")
 _OTHERS = {
     ".": ("!", "...", ";"),
     "!": (".", "!!", "..."),

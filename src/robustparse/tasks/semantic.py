@@ -19,6 +19,7 @@ from robustparse.errors import InputError
 from robustparse.files import Sources
 from robustparse.grammars import (
     NEXT_FORM,
+    Tree,
     exact_match,
     language_named,
     language_of,
@@ -85,12 +86,15 @@ class SemanticFiles(TableFiles):
         return example.sentence if raw is None else Sentence(raw.words)
 
     def reading(self, example: Example) -> Reading:
-        """Read the raw text as slots and stems, or the utterance, whose words may be stems."""
+        """Read the raw text as slots and stems, or the utterance, whose words may be stems.
+
+        Slots are not replaced: without them, the gold form would be wrong.
+        """
         raw = self._raw(example)
         if raw is not None:
             return RawReading.aligned(raw, example.sentence)
         kind = StemReading if self.stems else Reading
-        return kind.word_for_word(example.sentence)
+        return kind.word_for_word(example.sentence, slots_in(example.sentence.words))
 
     def _raw(self, example: Example) -> RawUtterance | None:
         return raw_utterance(example, self.stems)
@@ -146,7 +150,7 @@ class SemanticFiles(TableFiles):
                 f"in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
                 f"{'are not learnt' if training else 'count as wrong'}"
             )
-        lost = [each for each in examples if slots_in(each.gold.split()) - set(each.sentence.words)]
+        lost = [each for each in examples if _lacks_slots(each)]
         if lost:
             places = [each.place(path) for each in lost[:_LISTED]]
             more = ", …" if len(lost) > _LISTED else ""
@@ -164,6 +168,23 @@ class SemanticFiles(TableFiles):
         leaf = language_named(example.gold.language).leaf
         unknown = set(example.gold.split()).difference(known, words)
         return {token for token in unknown if leaf(token) != "Variable"}
+
+
+def _lacks_slots(example: Example) -> bool:
+    """Tell whether an utterance lacks a slot of its form; heads such as ``loc_2`` are not slots."""
+    missing = slots_in(example.gold.split()).difference(example.sentence.words)
+    form = example.gold
+    return bool(missing) and not missing.isdisjoint(
+        _leaves(language_named(form.language).parse(form))
+    )
+
+
+def _leaves(tree: Tree) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    else:
+        for child in tree[1:]:
+            yield from _leaves(child)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from robustparse.types import (
     Predictions,
     TagSequence,
 )
+from robustparse.victims.form_answers import form_in, separated
 
 UNREADABLE = "(unreadable)"
 """The label of an answer that names none of the labels; it is always wrong."""
@@ -273,10 +274,10 @@ class FormCode:
         return [forms[row] for row in predictions[0].tolist()]
 
     def _form(self, text: str) -> LogicalForm:
-        """Return the form in one line, with its language."""
-        tokens = text.split()
+        """Return the form in one line, with its language; see `form_in`."""
         known = text.language if isinstance(text, LogicalForm) else self.language
-        return LogicalForm(" ".join(tokens), known or language_of(tokens))
+        language = known or language_of(separated(text).split())
+        return LogicalForm(form_in(text, language) or " ".join(text.split()), language)
 
     def _meaning(self, form: LogicalForm, unreadable: int) -> int:
         try:

@@ -1,4 +1,4 @@
-"""Logical forms in the answers of language models and services."""
+"""Logical forms in the answers of third-party parsers, language models and services."""
 
 import re
 
@@ -6,14 +6,19 @@ from robustparse.errors import InputError
 from robustparse.grammars import canonical
 
 _FENCED = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
-_BRACKETS = re.compile(r"([(),])")
+_PUNCTUATION = re.compile(r"([(),;]|\\\+)")
+
+
+def separated(form: str) -> str:
+    """Put blanks around brackets, commas and the operators of Prolog."""
+    return _PUNCTUATION.sub(r" \1 ", form)
 
 
 def form_in(answer: str, language: str) -> str | None:
     """Return the logical form in an answer, its tokens separated by blanks; None if it has none.
 
-    The form is the whole answer, or its first block of code. Blanks may be missing around brackets
-    and commas.
+    The form is the whole answer, or its first block of code. Blanks may be missing where
+    `separated` puts them.
 
     Args:
         answer: the text.
@@ -21,7 +26,7 @@ def form_in(answer: str, language: str) -> str | None:
     """
     block = _FENCED.search(answer)
     text = answer.strip().strip("`") if block is None else block[1]
-    for form in (text, _BRACKETS.sub(r" \1 ", text)):
+    for form in (text, separated(text)):
         tokens = " ".join(form.split())
         try:
             canonical(tokens, language)

@@ -82,7 +82,7 @@ def read_forms(
     """
     check_columns(columns, FORMS)
     tables = [read_table(each, keep=choose is None) for each in each_path(path)]
-    several = choose_alike(tables, columns, known, FORMS, False)
+    several = choose_alike(tables, columns, known, FORMS, gold)
     tokens = (
         token
         for rows, _, values in each_row(several)
@@ -107,14 +107,17 @@ def read_forms(
 
 
 def _check(form: str, language: Language, guessed: bool) -> None:
-    """Read a form; where its language was guessed, say so in the error."""
+    """Read a form; an error says as what it was read, and why."""
     try:
         language.parse(form)
     except InputError as error:
+        remedy = f"forms are read as {language.name}, as the checkpoint or the settings say"
         if guessed:
-            option = "--language, or data.init_args.language of a configuration"
-            guess = f"{language.name} was guessed by the tokens; name another language by {option}"
-            error.remedy = f"{error.remedy}; {guess}" if error.remedy else guess
+            options = "--language (augment), --data.language (fit) or --victim.language"
+            remedy = (
+                f"{language.name} was guessed by the tokens; name another language by {options}"
+            )
+        error.remedy = f"{error.remedy}; {remedy}" if error.remedy else remedy
         raise
 
 

@@ -29,22 +29,27 @@ class RawUtterance(NamedTuple):
     Attributes:
         words: the words of the text.
         slots: maps each slot to its text, words separated by blanks; empty if the slot has no text.
-        stemmed: whether parsers read stems of the words.
+        stemmed: whether parsers read stems of the words, which are in lower case.
+        lower: whether parsers read words in lower case.
     """
 
     words: tuple[str, ...]
     slots: Mapping[str, str]
     stemmed: bool = True
+    lower: bool = False
 
     def read(self, word: str) -> str:
         """Return what a parser reads for a word outside of slots."""
-        return stem(word) if self.stemmed else word
+        if self.stemmed:
+            return stem(word)
+        return word.lower() if self.lower else word
 
     def parsed(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return what a parser reads for other words about the same entities.
 
         The text of a slot is replaced by the slot's name, longest texts first. In a stemmed corpus,
-        all other words are stemmed (Snowball, English). Final punctuation is removed.
+        all other words are stemmed (Snowball, English); in a corpus in lower case, they are
+        lower-cased. Final punctuation is removed.
         """
         return tuple(token for token, _ in self.placed(words))
 
@@ -77,7 +82,7 @@ def raw_utterance(example: Example, stemmed: bool = True) -> RawUtterance | None
 
     Args:
         example: an example of a semantic parser. If its words differ from the raw words, they show
-            whether the corpus is stemmed.
+            whether the corpus is stemmed, or in lower case.
         stemmed: whether the corpus is stemmed, if the words do not show it.
     """
     row = example.row
@@ -85,11 +90,13 @@ def raw_utterance(example: Example, stemmed: bool = True) -> RawUtterance | None
         return None
     text, cell = (row.values[column] for column in row.layout.raw)
     slots, raw, words = slots_of(cell), tuple(text.split()), set(example.sentence.words)
-    inflected = {word for word in raw if stem(word) != word}
-    as_they_are, as_stems = inflected & words, {stem(word) for word in inflected} & words
+    lowered = {word.lower() for word in raw if word not in words} & words
+    read = set(map(str.lower, words))
+    inflected = {word for word in map(str.lower, raw) if stem(word) != word}
+    as_they_are, as_stems = inflected & read, {stem(word) for word in inflected} & read
     if len(as_they_are) != len(as_stems):
         stemmed = len(as_stems) > len(as_they_are)
-    return RawUtterance(raw, slots, stemmed)
+    return RawUtterance(raw, slots, stemmed, bool(lowered))
 
 
 @dataclass(frozen=True, eq=False)
