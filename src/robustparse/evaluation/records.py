@@ -543,12 +543,31 @@ def read_finished(folder: Path) -> tuple[Summary, list[ExampleRecord]]:
     """Read the summary and the records of a finished attack.
 
     Raises:
-        InputError: a file is missing or damaged.
+        InputError: a file is missing or damaged, or the two differ in their numbers of sentences.
     """
     summary = read_summary(folder)
     if not (folder / EXAMPLES).exists():
         raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
-    return summary, list(read_records(folder / EXAMPLES))
+    records = list(read_records(folder / EXAMPLES))
+    check_count(folder, summary, records)
+    return summary, records
+
+
+def check_count(folder: Path, summary: Summary, records: Sequence[ExampleRecord]) -> None:
+    """Check that a folder has a record for each sentence of its summary.
+
+    A file may have been cut, or a run with a higher limit may have been interrupted.
+
+    Raises:
+        InputError: it has fewer or more records.
+    """
+    if len(records) != summary["n_sentences"]:
+        raise InputError(
+            f"has {len(records)} sentences",
+            path=folder / EXAMPLES,
+            expected=f"{summary['n_sentences']}, as in {SUMMARY}",
+            remedy="run the same attack again, which attacks missing sentences",
+        )
 
 
 def read_run(folder: Path) -> RunRecord:
