@@ -18,7 +18,7 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DEPENDENCY
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
 from robustparse.victims import FunctionVictim
 from sample_runs import (
     RECIPE,
@@ -278,16 +278,33 @@ def test_a_split_that_there_is_not_is_refused(task: str) -> None:
 
 def test_examples_whose_ids_or_gold_answers_cannot_be_used(model, examples):
     first, second, *_ = examples
+    n = len(second.sentence)
     for changed, key in (
         (replace(second, id=first.id), "examples: sentence 2"),
         (replace(second, id=-1), "examples: sentence 2"),
         (replace(second, id="a"), "examples: sentence 2"),
         (replace(second, gold="label"), "examples: sentence 2"),
         (replace(second, gold=None), "examples: sentence 2"),
+        (replace(second, gold=first.gold), "examples: sentence 2"),
+        (replace(second, gold=replace(second.gold, heads=(99,) * n)), "examples: sentence 2"),
+        (replace(second, gold=replace(second.gold, heads=("1",) * n)), "examples: sentence 2"),
+        (replace(second, sentence="ab" * n), "examples: sentence 2"),
+        (replace(second, sentence=Sentence(())), "examples: sentence 2"),
+        (replace(second, sentence=Sentence("ab" * n)), "examples: sentence 2"),
+        (replace(second, sentence=Sentence(("",) * n)), "examples: sentence 2"),
+        (replace(second, sentence=Sentence((3,) * n)), "examples: sentence 2"),
+        (replace(second, sentence=Sentence(("a\tb",) * n)), "examples: sentence 2"),
     ):
         with pytest.raises(InputError) as error:
             rp.evaluate(model, [first, changed])
         assert error.value.key == key
+
+
+def test_labels_that_the_classifier_does_not_know_are_told(capsys):
+    classifier, labelled = trained_classifier(), texts(2)
+    for gold, told in ((labelled[0].gold, False), ("odd", True)):
+        rp.evaluate(classifier, [replace(labelled[0], gold=gold)])
+        assert bool(capsys.readouterr().err) == told
 
 
 def test_labels_that_are_no_texts_are_refused():
