@@ -8,7 +8,7 @@ from typing import cast
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
 from robustparse.api.inputs import system_name
-from robustparse.api.progress import certify_progress
+from robustparse.api.progress import certify_progress, print_warnings
 from robustparse.api.sources import DataSource, VictimSource
 from robustparse.api.tables import as_text, certified_table
 from robustparse.api.temporary_folder import results_in
@@ -59,8 +59,7 @@ class CertifyRun:
         """Certify or resume, with a progress bar; return the summary."""
         victim, exhaustive = self.victim.open(self.device), self.exhaustive
         examples = self.data.examples(victim, exhaustive.punctuation)
-        for warning in victim.warnings(examples, self.data.name, exhaustive.punctuation):
-            print(f"robustparse: {warning}", file=sys.stderr)
+        print_warnings(victim.warnings(examples, self.data.name, exhaustive.punctuation))
         run = self._identity(columns_of(examples))
         with certify_progress(len(examples)) as progress:
             summary = certify_into(self.folder, exhaustive, examples, victim, run, progress)
