@@ -240,7 +240,7 @@ class BlackBox(ABC):
         """Call the victim once and encode its answers."""
         texts = [tuple(text[-1] if self.pairs else text) for text in asked]  # it may change its own
         try:
-            answers = self.answer(asked)
+            answers = self.answer(list(asked))
             listed = isinstance(answers, Sequence | np.ndarray) and not isinstance(answers, str)
             rows = list(answers) if listed else []
         except (InputError, KeyboardInterrupt, Stopped):
