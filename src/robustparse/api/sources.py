@@ -32,7 +32,7 @@ from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.clean import AnsweringVictim
-from robustparse.files import in_short
+from robustparse.files import in_short, unwritable
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import argument_names
@@ -408,7 +408,7 @@ def _check_words(example: Example, task: Task, key: str) -> None:
     sentence = example.sentence
     words = sentence.words if isinstance(sentence, Sentence) else ()
     if isinstance(words, str) or not words or not all(map(_is_word, words)):
-        expected = "Sentence(words), with a tuple of words without tabs and ends of lines"
+        expected = "Sentence(words), with a tuple of words without control characters"
         raise InputError(f"is {sentence!r:.60}", key=key, expected=expected)
     if task.name in ("dependency", "tags"):
         try:
@@ -419,7 +419,7 @@ def _check_words(example: Example, task: Task, key: str) -> None:
 
 
 def _is_word(word: object) -> bool:
-    return isinstance(word, str) and bool(word.strip()) and not set(word) & set("\t\r\n")
+    return isinstance(word, str) and bool(word.strip()) and unwritable(word) is None
 
 
 def _model_digest(model: Model) -> str:
