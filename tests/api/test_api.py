@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import robustparse as rp
 from robustparse.api.inputs import system_name
@@ -19,7 +20,7 @@ from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example, Sentence
-from robustparse.victims import FunctionVictim
+from robustparse.victims import FunctionVictim, HuggingFaceClassifier
 from sample_runs import (
     RECIPE,
     SPEED,
@@ -298,6 +299,24 @@ def test_examples_whose_ids_or_gold_answers_cannot_be_used(model, examples):
         with pytest.raises(InputError) as error:
             rp.evaluate(model, [first, changed])
         assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("asked", "key"),
+    [
+        (lambda: rp.report(None), "attacked"),
+        (lambda: rp.report({"accuracy": 90.0}), "attacked"),
+        (lambda: rp.report([Path("a"), 3]), "attacked"),
+        (lambda: rp.worst_of_attacks("missing"), None),
+        (lambda: rp.worst_of_attacks([Path("missing"), "none"]), None),
+        (lambda: rp.certify(len, [], {"good": ["fine"]}), "substitutes"),
+        (lambda: HuggingFaceClassifier(torch.nn.Linear(1, 1)), "classifier"),
+    ],
+)
+def test_arguments_of_another_type_are_named(asked: Any, key: str | None) -> None:
+    with pytest.raises(InputError) as error:
+        asked()
+    assert error.value.key == key
 
 
 def test_labels_that_the_classifier_does_not_know_are_told(capsys):

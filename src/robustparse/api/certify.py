@@ -16,7 +16,7 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.data.columns import columns_of
-from robustparse.errors import whole_number
+from robustparse.errors import InputError, whole_number
 from robustparse.evaluation.certificate_folder import certify_into, read_certificates
 from robustparse.evaluation.certificate_records import (
     CertificateRecord,
@@ -163,8 +163,11 @@ def certify(
         InputError: an argument cannot be used.
     """
     name = "substitutes" if isinstance(substitutes, SubstitutionTable) else str(substitutes)
-    if not isinstance(substitutes, SubstitutionTable):
+    if isinstance(substitutes, str | Path):
         substitutes = SubstitutionTable.read(substitutes)
+    if not isinstance(substitutes, SubstitutionTable):
+        expected = "a SubstitutionTable, as of robustparse.substitutes, or the file of one"
+        raise InputError(f"got {substitutes!r:.60}", key="substitutes", expected=expected)
     listed = edits if isinstance(edits, Iterable) and not isinstance(edits, str) else [edits]
     several = [each if each == "all" else whole_number("edits", each) for each in listed]
     exhaustive = Exhaustive(substitutes, several, cap, punctuation, batch_words)
