@@ -57,14 +57,12 @@ def _systems(attacked: object) -> list[Attacked]:
     Raises:
         InputError: something is neither results nor a folder, such as scores.
     """
-    kinds = AttackResults | CertifiedResults | str | Path
-    several = isinstance(attacked, Iterable) and not isinstance(attacked, kinds | Mapping)
-    systems = [*attacked] if several else [attacked]
-    for each in systems:
-        if not isinstance(each, kinds):
-            expected = "results of attack or certify, a folder of them, or a list"
-            raise InputError(f"got {each!r:.60}", key="attacked", expected=expected)
-    return systems
+    if isinstance(attacked, AttackResults | CertifiedResults | str | Path):
+        return [attacked]
+    if isinstance(attacked, Iterable) and not isinstance(attacked, Mapping):
+        return [system for each in attacked for system in _systems(each)]
+    expected = "results of attack or certify, a folder of them, or a list"
+    raise InputError(f"got {attacked!r:.60}", key="attacked", expected=expected)
 
 
 def _name(system: Attacked, systems: Sequence[Attacked]) -> str:
