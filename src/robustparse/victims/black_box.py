@@ -36,6 +36,7 @@ Pairs = list[tuple[list[str], list[str]]]
 _LABELS_ONLY = 8
 """So many answers without probabilities show that a victim has none to give."""
 
+_PAIRS = "make it with pairs=True (on the command line, --victim.pairs true)"
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
 
 
@@ -220,7 +221,7 @@ class BlackBox(ABC):
             key = f"sentence {example.id + 1}"
             if example.sentence.context and not self.pairs:
                 found = f"a pair, but {self.name} reads single texts"
-                raise InputError(found, key=key, remedy="make it with pairs=True")
+                raise InputError(found, key=key, remedy=_PAIRS)
             if self.pairs and not example.sentence.context:
                 raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
