@@ -215,12 +215,14 @@ class ScoresRecord:
         clean: percentages by score, of the unperturbed data.
         perturbed: percentages by operation and score.
         perturbed_files: rows and percentages by operation, of perturbed texts made beforehand.
+        sentences: the number of sentences, if the file has it.
     """
 
     task: Task
     clean: Percentages
     perturbed: dict[str, Percentages]
     perturbed_files: dict[str, Percentages]
+    sentences: int | None = None
 
 
 def decode(
@@ -598,6 +600,7 @@ def read_scores(folder: Path) -> ScoresRecord:
                 for name, row in operations.items()
             },
             converted(content.get("perturbed_files", {}), dict[str, Percentages]),
+            converted(content.get("n_sentences"), int | None),
         )
 
 
