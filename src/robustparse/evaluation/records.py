@@ -591,6 +591,7 @@ def read_scores(folder: Path) -> ScoresRecord:
     content: dict[str, Any] = read_record(path, dict[str, Any], SCORES_REMEDY)
     with as_written(path, "evaluate"):
         task = named(content["task"])
+        sentences = content.get("n_sentences")
         operations = converted(content.get("perturbed", {}), dict[str, Percentages])
         return ScoresRecord(
             task,
@@ -600,7 +601,7 @@ def read_scores(folder: Path) -> ScoresRecord:
                 for name, row in operations.items()
             },
             converted(content.get("perturbed_files", {}), dict[str, Percentages]),
-            converted(content.get("n_sentences"), int | None),
+            None if sentences is None else converted(sentences, int),
         )
 
 
