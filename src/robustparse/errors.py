@@ -273,7 +273,7 @@ def whole_number(setting: str, value: object) -> int:
 
 
 def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
-    """Reject numbers that are too small.
+    """Reject numbers that are too small, and what is no whole number.
 
     Args:
         owner: the owner of the options, as in ``search``; ``--`` for those of a command.
@@ -284,8 +284,8 @@ def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
         InputError: names the option, the limit and the value.
     """
     for name, value in settings.items():
-        if value is not None and value < least:
-            key = f"--{name}" if owner == "--" else f"{owner}: {name}"
+        key = f"--{name}" if owner == "--" else f"{owner}: {name}"
+        if value is not None and whole_number(key, value) < least:
             raise InputError(f"must be >= {least}, got {value}", key=key)
 
 

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
 from filelock import FileLock, Timeout
 
 from robustparse.errors import InputError, reason
-from robustparse.pretrained.hub import HUB, WEIGHTS, fetched
+from robustparse.pretrained.hub import HUB, VOCABULARY, WEIGHTS, fetched
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -38,6 +38,10 @@ BLOCKS = ".blocks"  # the ending of the folder of blocks next to an output, see 
 _PATTERN = re.compile(r"[*?[]")
 _NAMED = 3  # files in a message
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a path
+_AS_VICTIM = (
+    "a Hugging Face classifier is a victim: give --victim hf:FOLDER, in Python "
+    "robustparse.victims.HuggingFaceClassifier(FOLDER)"
+)
 _CHECKPOINTS = ("best.ckpt", "last.ckpt", WEIGHTS)  # of a run, and of a shared model
 MOST_UNPACKED = 2 << 30  # bytes; a damaged or hostile file may expand to much more
 # First bytes of packed files; only gzip, xz and zip are unpacked.
@@ -97,6 +101,9 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     is_folder = os.path.isdir(path)  # noqa: PTH112 - `Path` rejects texts too long for a name
     for file in [path / name for name in _CHECKPOINTS] if is_folder else [path]:
         if os.path.isfile(file):  # noqa: PTH113
+            if file.name == WEIGHTS and not file.with_name(VOCABULARY).is_file():
+                found, expected = f"there is no {VOCABULARY} next to it", "a model of robustparse"
+                raise InputError(found, path=file, key=key, expected=expected, remedy=_AS_VICTIM)
             return file
         if os.path.lexists(file):  # the folder's other checkpoint is not meant
             found = "a link to a missing file" if Path(file).is_symlink() else "not a regular file"
@@ -104,6 +111,8 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     folder = path if is_folder else path.parent
     others = ", ".join(sorted(other.name for other in folder.glob("*.ckpt") if other.is_file()))
     remedy = f"{folder} has {others}" if others else None
+    if path.name.startswith("hf:"):
+        remedy = _AS_VICTIM
     raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
 
 

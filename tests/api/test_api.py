@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import robustparse as rp
 from robustparse.api.inputs import system_name
@@ -18,8 +19,8 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DEPENDENCY
-from robustparse.types import Example
-from robustparse.victims import FunctionVictim
+from robustparse.types import Example, Sentence
+from robustparse.victims import FunctionVictim, HuggingFaceClassifier
 from sample_runs import (
     RECIPE,
     SPEED,
@@ -278,16 +279,51 @@ def test_a_split_that_there_is_not_is_refused(task: str) -> None:
 
 def test_examples_whose_ids_or_gold_answers_cannot_be_used(model, examples):
     first, second, *_ = examples
+    n = len(second.sentence)
     for changed, key in (
         (replace(second, id=first.id), "examples: sentence 2"),
         (replace(second, id=-1), "examples: sentence 2"),
         (replace(second, id="a"), "examples: sentence 2"),
         (replace(second, gold="label"), "examples: sentence 2"),
         (replace(second, gold=None), "examples: sentence 2"),
+        (replace(second, gold=first.gold), "examples: sentence 2"),
+        (replace(second, gold=replace(second.gold, heads=(99,) * n)), "examples: sentence 2"),
+        (replace(second, gold=replace(second.gold, heads=("1",) * n)), "examples: sentence 2"),
+        (replace(second, sentence="ab" * n), "examples: sentence 2"),
+        (replace(second, sentence=Sentence(())), "examples: sentence 2"),
+        (replace(second, sentence=Sentence("ab" * n)), "examples: sentence 2"),
+        (replace(second, sentence=Sentence(("",) * n)), "examples: sentence 2"),
+        (replace(second, sentence=Sentence((3,) * n)), "examples: sentence 2"),
+        (replace(second, sentence=Sentence(("a\tb",) * n)), "examples: sentence 2"),
     ):
         with pytest.raises(InputError) as error:
             rp.evaluate(model, [first, changed])
         assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("asked", "key"),
+    [
+        (lambda: rp.report(None), "attacked"),
+        (lambda: rp.report({"accuracy": 90.0}), "attacked"),
+        (lambda: rp.report([Path("a"), 3]), "attacked"),
+        (lambda: rp.worst_of_attacks("missing"), None),
+        (lambda: rp.worst_of_attacks([Path("missing"), "none"]), None),
+        (lambda: rp.certify(len, [], {"good": ["fine"]}), "substitutes"),
+        (lambda: HuggingFaceClassifier(torch.nn.Linear(1, 1)), "classifier"),
+    ],
+)
+def test_arguments_of_another_type_are_named(asked: Any, key: str | None) -> None:
+    with pytest.raises(InputError) as error:
+        asked()
+    assert error.value.key == key
+
+
+def test_labels_that_the_classifier_does_not_know_are_told(capsys):
+    classifier, labelled = trained_classifier(), texts(2)
+    for gold, told in ((labelled[0].gold, False), ("odd", True)):
+        rp.evaluate(classifier, [replace(labelled[0], gold=gold)])
+        assert bool(capsys.readouterr().err) == told
 
 
 def test_labels_that_are_no_texts_are_refused():

@@ -20,6 +20,7 @@ from robustparse.attacks.candidates.vocabulary import VocabularyWords
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms
 from robustparse.attacks.constraints.tagging.same_tag import DictionaryTag, TaggerTag
 from robustparse.attacks.constraints.tagging.tags import AttackableTags, ForbiddenTags
+from robustparse.attacks.constraints.words import SeenInTraining
 from robustparse.attacks.search.beam import Greedy
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
@@ -194,5 +195,13 @@ def test_characters_of_a_language_are_those_of_its_training_words() -> None:
     victim.training_words = {"été", "hot dog"}
     edits = CharacterEdits(edits=["insert"], sample=None, alphabet=None).for_victim(victim)
     slot = Slot(0, Sentence(("é",)), 0)
+    untrained = HashVictim()
+    untrained.training_words = set()
+    for part in (CharacterEdits(alphabet=None), VocabularyWords()):
+        with pytest.raises(InputError) as error:
+            part.for_victim(untrained)
+        assert error.value.key == type(part).__name__
+    with pytest.raises(InputError):
+        SeenInTraining().accept([slot], [["e"]], untrained)
     (found,) = edits.propose([slot], 0)
     assert set(found) == {word for new in "éthodg" for word in (f"é{new}", f"{new}é")}

@@ -106,6 +106,7 @@ def test_trees_show_the_words_whose_arcs_changed(
         (["--text", "a", "--interactive"], "--text"),
         (["--interactive", "--context", "a"], "--context"),
         (["--interactive", "--out", "folder"], "--out"),
+        (["--text", "a", "--victim", "hf:other"], "--victim"),
     ],
 )
 def test_options_that_exclude_each_other(

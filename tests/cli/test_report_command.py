@@ -175,7 +175,9 @@ def test_what_cannot_be_compared(folders, tmp_path, capsys):
     assert "no folders given" in mistake(capsys, "report", *out)
     other = Path(shutil.copytree(folders[1], tmp_path / "other"))
     lines = (other / "examples.jsonl").read_text().splitlines(keepends=True)
-    (other / "examples.jsonl").write_text("".join(lines[1:]))
+    line = json.loads(lines[0])
+    line["tokens"][0] = line["adversarial_tokens"][0] = "Zebras"
+    (other / "examples.jsonl").write_text("".join([json.dumps(line) + "\n", *lines[1:]]))
     found = mistake(capsys, "report", "--compare", str(folders[0]), "nowhere", *out)
     assert "nowhere: --compare: no such folder" in found
     found = mistake(capsys, "report", "--compare", str(folders[0]), str(other), *out)

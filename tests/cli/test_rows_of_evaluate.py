@@ -115,6 +115,11 @@ def test_folders_of_evaluate_are_compared(made: Path, better: Path, tmp_path: Pa
 
 def test_what_cannot_be_compared_is_named(made: Path, better: Path, tmp_path: Path, capsys) -> None:
     compare = ["report", "--out", str(tmp_path / "page.html"), "--compare", str(made / "scored")]
+    answers = (better / "answers.jsonl").read_text("utf-8")
+    for changed in (answers.partition("\n")[2], f"{answers}{answers.partition(chr(10))[0]}\n"):
+        (better / "answers.jsonl").write_text(changed)
+        assert f"{better}/answers.jsonl" in mistake(capsys, *compare, str(better))
+    (better / "answers.jsonl").write_text(answers)
     path = better / "perturbed.jsonl"
     lines = path.read_text("utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[1:]))

@@ -136,7 +136,7 @@ def test_mistakes_are_named(made, tmp_path, capsys):
     fewer = copy("fewer")
     lines = (fewer / "examples.jsonl").read_text().splitlines(keepends=True)
     (fewer / "examples.jsonl").write_text("".join(lines[:-1]))
-    assert "20 sentences, and 19 lines in examples.jsonl" in refused(str(fewer))
+    assert "examples.jsonl: has 19 sentences; expected 20" in refused(str(fewer))
     assert "names a target twice" in refused("one", targets=("two", "two"))
     assert "no such folder" in refused("one", "none")
     (copy("bare") / "adversarial.conllu").unlink()

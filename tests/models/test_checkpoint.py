@@ -19,6 +19,7 @@ from robustparse.models.load import load
 from robustparse.models.optimization import Optimization
 from sample_runs import save_checkpoint, trainer
 from sample_texts import trained_classifier
+from tiny_models import save_classifier
 
 
 def content(parser: BiaffineParser) -> dict[str, Any]:
@@ -165,6 +166,11 @@ def test_missing_files_and_folders_are_refused(tmp_path):
         load(tmp_path / "none.ckpt")
     with pytest.raises(InputError, match="no such checkpoint"):
         load(tmp_path)
+    save_classifier(tmp_path / "other")
+    for path in (tmp_path / "other", tmp_path / "other" / "model.safetensors", "hf:other"):
+        with pytest.raises(InputError) as error:
+            load(path)
+        assert "--victim hf:" in str(error.value.remedy)
 
 
 class Hostile:

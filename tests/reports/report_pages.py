@@ -14,7 +14,7 @@ def summary(clean: float, attacked: float | None) -> Json:
     return {
         "task": "dependency",
         "attack": "zheng2020_blackbox",
-        "n_sentences": 2077,
+        "n_sentences": 1,
         "n_words": 25094,
         "clean": {"uas": 92.5, "las": clean},
         "attacked": {"uas": 83.25, "las": attacked},
@@ -50,7 +50,8 @@ def curves(name: str) -> Json:
 
 def write(folder: Path, scores: Json, lines: list[Json], plot: Any = None) -> Path:
     folder.mkdir(parents=True)
-    (folder / "summary.json").write_text(json.dumps(scores))
+    whole = {**scores, "n_sentences": len(lines) or scores["n_sentences"]}
+    (folder / "summary.json").write_text(json.dumps(whole))
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / "examples.jsonl").write_text(text, encoding="utf-8")
     if plot is not None:

@@ -349,6 +349,8 @@ def test_what_is_no_victim_is_refused() -> None:
         ({"task": NAME, "labels": ["a", "a"]}, "labels"),
         ({"task": SimpleNamespace(name="summaries")}, "task"),
         ({"batch_texts": 0}, None),
+        ({"batch_texts": "8"}, None),
+        ({"batch_texts": 2.5}, None),
     ):
         with pytest.raises(InputError) as error:
             FunctionVictim(len, **settings)  # type: ignore[arg-type]

@@ -223,3 +223,20 @@ def test_settings_of_another_task_are_refused(settings: dict[str, Any], key: str
 )
 def test_a_form_is_found_in_an_answer(answer: str, form: str | None) -> None:
     assert form_in(answer, "lambda") == form
+
+
+@pytest.mark.parametrize(
+    ("forms", "warned"),
+    [
+        (["(lambda $0 e (river:t $0))"] * 20, 1),
+        (["( lambda $0 e"] * 7 + [RIGHT] * 20, 0),
+        ([RIGHT] + ["( lambda $0 e"] * 20, 0),
+    ],
+)
+def test_forms_of_which_none_can_be_read_are_told(
+    forms: list[str], warned: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    victim = FunctionVictim(lambda texts: [forms[int(words[0])] for words in texts], "semantic")
+    gold = LogicalForm(RIGHT, "lambda")
+    rp.evaluate(victim, [Example(n, Sentence((str(n),)), gold) for n in range(len(forms))])
+    assert len([each for each in caplog.messages if "can be read" in each]) == warned

@@ -137,6 +137,7 @@ def test_mistakes_are_named(stub: Stub, request_template: str, answer: str, key:
     with pytest.raises(InputError) as error:
         asked()
     assert error.value.key == key
+    assert (answer in str(error.value.expected)) == (key == "victim: url")
 
 
 def test_a_cache_serves_other_paths_too(stub: Stub, tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ def test_shots_are_drawn_by_seed_and_classes_take_turns(count: int) -> None:
     "template",
     [
         "{{ unknown }}",
+        "Which label?",
+        "{{ '{{ text }}' }} {# text #}",
         "{{ text.__class__.__mro__ }}",
         "{% include '/etc/passwd' %}",
         "{{ labels.append('x') }}",

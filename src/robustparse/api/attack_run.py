@@ -6,7 +6,6 @@ here or by a launcher. Their number does not change the files.
 
 import logging
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from robustparse import trust
-from robustparse.api.progress import attack_progress
+from robustparse.api.progress import attack_progress, print_warnings
 from robustparse.api.sources import DataSource, VictimSource
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
@@ -111,8 +110,7 @@ class AttackRun:
     def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
         """Write the records of a source into the folder, with a progress bar."""
         task, examples, warnings = data
-        for warning in chain(warnings, task.files.not_written(examples, self.data.name)):
-            print(f"robustparse: {warning}", file=sys.stderr)
+        print_warnings(chain(warnings, task.files.not_written(examples, self.data.name)))
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity(columns_of(examples))
             return collect_into(self.folder, task, attack, source, examples, identity, progress)

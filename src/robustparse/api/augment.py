@@ -6,7 +6,6 @@ the training sentences and add every copy, the unchanged ones too; Wang et al. (
 add the changed ones.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robustparse.api.attack_run import AttackRun
+from robustparse.api.progress import print_warnings
 from robustparse.api.sources import DataFile
 from robustparse.api.tables import terminal
 from robustparse.attacks.attack import Attack
@@ -111,7 +111,7 @@ def write_perturbed_copies(
         "n_without_copy": len(examples) - len(copies),
         "n_dissimilar": dissimilar,
     }
-    _warn(task.files.not_written(examples, file.name))
+    print_warnings(task.files.not_written(examples, file.name))
     card = None if license is None else _card(file, {**made, **counts}, license)
     _write(
         out,
@@ -128,7 +128,7 @@ def write_perturbed_copies(
         ),
     )
     changed = Counter(copy.operation for copy in copies)
-    _warn(idle({each.name: changed[each.name] for each in operations}, len(examples)))
+    print_warnings(idle({each.name: changed[each.name] for each in operations}, len(examples)))
     without = f"{len(examples) - len(copies)} of {len(examples)} examples"
     text = f"{without} have no changed copy that keeps the gold answer"
     if similarity is not None:
@@ -379,8 +379,3 @@ def summary_beside(out: Path) -> Path:
 def dataset_beside(out: Path) -> Path:
     """Return the folder of the dataset of a file of pairs."""
     return out.with_suffix(".dataset")
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"robustparse: {warning}", file=sys.stderr)

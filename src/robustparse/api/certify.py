@@ -8,7 +8,7 @@ from typing import cast
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
 from robustparse.api.inputs import system_name
-from robustparse.api.progress import certify_progress
+from robustparse.api.progress import certify_progress, print_warnings
 from robustparse.api.sources import DataSource, VictimSource
 from robustparse.api.tables import as_text, certified_table
 from robustparse.api.temporary_folder import results_in
@@ -16,7 +16,7 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.data.columns import columns_of
-from robustparse.errors import whole_number
+from robustparse.errors import InputError, whole_number
 from robustparse.evaluation.certificate_folder import certify_into, read_certificates
 from robustparse.evaluation.certificate_records import (
     CertificateRecord,
@@ -59,8 +59,7 @@ class CertifyRun:
         """Certify or resume, with a progress bar; return the summary."""
         victim, exhaustive = self.victim.open(self.device), self.exhaustive
         examples = self.data.examples(victim, exhaustive.punctuation)
-        for warning in victim.warnings(examples, self.data.name, exhaustive.punctuation):
-            print(f"robustparse: {warning}", file=sys.stderr)
+        print_warnings(victim.warnings(examples, self.data.name, exhaustive.punctuation))
         run = self._identity(columns_of(examples))
         with certify_progress(len(examples)) as progress:
             summary = certify_into(self.folder, exhaustive, examples, victim, run, progress)
@@ -164,8 +163,11 @@ def certify(
         InputError: an argument cannot be used.
     """
     name = "substitutes" if isinstance(substitutes, SubstitutionTable) else str(substitutes)
-    if not isinstance(substitutes, SubstitutionTable):
+    if isinstance(substitutes, str | Path):
         substitutes = SubstitutionTable.read(substitutes)
+    if not isinstance(substitutes, SubstitutionTable):
+        expected = "a SubstitutionTable, as of robustparse.substitutes, or the file of one"
+        raise InputError(f"got {substitutes!r:.60}", key="substitutes", expected=expected)
     listed = edits if isinstance(edits, Iterable) and not isinstance(edits, str) else [edits]
     several = [each if each == "all" else whole_number("edits", each) for each in listed]
     exhaustive = Exhaustive(substitutes, several, cap, punctuation, batch_words)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
 from robustparse.api.inputs import check_same_kind, data_files, file_names, system_name
+from robustparse.api.progress import print_warnings
 from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
 from robustparse.errors import InputError
@@ -75,7 +76,9 @@ def evaluate(
     """
     source = victim_source(victim)
     opened = source.open(device)
-    sentences = data_source(examples, 0, limit).examples(opened, punctuation)
+    data = data_source(examples, 0, limit)
+    sentences = data.examples(opened, punctuation)
+    print_warnings(opened.warnings(sentences, data.name, punctuation))
     answers = list(predictions(opened, sentences))
     scores = scores_of(opened.task, answers, sentences, punctuation)
     return Scores(system_name(source.names), scores, answers)

@@ -1,9 +1,9 @@
-"""Progress bars in a terminal, and no notices of Lightning that do not concern the user."""
+"""Progress bars and warnings in a terminal, without notices of Lightning that concern no user."""
 
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -14,6 +14,12 @@ from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.certified_scores import CertifiedScores
 from robustparse.evaluation.records import WHEN
 from robustparse.metrics import score_name
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings on standard error."""
+    for warning in warnings:
+        print(f"robustparse: {warning}", file=sys.stderr)
 
 
 @contextmanager

@@ -1,13 +1,14 @@
 """``robustparse.report``: one HTML page about attacks and certificates."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from robustparse.api.certify import CertifiedResults
 from robustparse.api.results import AttackResults
 from robustparse.api.worst_of_attacks import worst_of_attacks
+from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
@@ -41,14 +42,27 @@ def report(
             the page cannot be written.
             Folders that cannot be read are named on the page and on standard error.
     """
-    single = isinstance(attacked, AttackResults | CertifiedResults | str | Path)
-    systems: list[Attacked] = [attacked] if single else list(attacked)  # type: ignore[arg-type, list-item]
+    systems = _systems(attacked)
     folders = [Path(each) if isinstance(each, str | Path) else each.folder for each in systems]
     names = [_name(each, systems) for each in systems]
     named = all(names) and len(set(names)) == len(names)
     differences = compared(folders) if compare else ()
     worst = worst_of_attacks(folders) if compare else ()
     return write_report(folders, out, names if named else None, differences, export, worst)
+
+
+def _systems(attacked: object) -> list[Attacked]:
+    """Return what `report` is given as a list.
+
+    Raises:
+        InputError: something is neither results nor a folder, such as scores.
+    """
+    if isinstance(attacked, AttackResults | CertifiedResults | str | Path):
+        return [attacked]
+    if isinstance(attacked, Iterable) and not isinstance(attacked, Mapping):
+        return [system for each in attacked for system in _systems(each)]
+    expected = "results of attack or certify, a folder of them, or a list"
+    raise InputError(f"got {attacked!r:.60}", key="attacked", expected=expected)
 
 
 def _name(system: Attacked, systems: Sequence[Attacked]) -> str:

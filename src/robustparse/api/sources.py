@@ -32,7 +32,7 @@ from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.clean import AnsweringVictim
-from robustparse.files import in_short
+from robustparse.files import in_short, unwritable
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import argument_names
@@ -43,7 +43,8 @@ from robustparse.options.recipe import made, without_packing
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.tasks.registry import check_ending
 from robustparse.tasks.task import Task
-from robustparse.types import Example
+from robustparse.types import Example, Sentence
+from robustparse.victims.answers import answer_code
 from robustparse.victims.black_box import BlackBox
 
 T = TypeVar("T")
@@ -358,8 +359,9 @@ class GivenExamples:
         """Return the sentences.
 
         Raises:
-            InputError: an id is not a number or is repeated, a gold answer has another type than
-                the victim's answers, or the victim cannot read a sentence.
+            InputError: an id is not a number or is repeated, a sentence is no sequence of words, a
+                gold answer has another type than the victim's answers or does not fit the words, or
+                the victim cannot read a sentence.
         """
         check_least("attack", limit=self.limit)
         examples = list(self.sentences)[: self.limit]
@@ -382,6 +384,7 @@ class GivenExamples:
                 is_number = expected is str and isinstance(example.gold, int)
                 remedy = f"write it as a string: {str(example.gold)!r}" if is_number else None
                 raise InputError(problem, key=key, expected=f"a {expected.__name__}", remedy=remedy)
+            _check_words(example, victim.task, key)
         victim.check(examples)
         return examples
 
@@ -392,6 +395,29 @@ class GivenExamples:
 
 DataSource = DataFile | GivenExamples
 """Its properties describe the data in ``run.json``; ``examples`` returns the sentences."""
+
+
+def _check_words(example: Example, task: Task, key: str) -> None:
+    """Check that words are such as files hold, and that a tree or tags fit them.
+
+    Raises:
+        InputError: names the sentence.
+    """
+    sentence = example.sentence
+    words = sentence.words if isinstance(sentence, Sentence) else ()
+    if isinstance(words, str) or not words or not all(map(_is_word, words)):
+        expected = "Sentence(words), with a tuple of words without control characters"
+        raise InputError(f"is {sentence!r:.60}", key=key, expected=expected)
+    if task.name in ("dependency", "tags"):
+        try:
+            answer_code(task, None).row(example.gold, words)
+        except InputError as error:
+            error.found, error.key = f"its gold answer does not fit: {error.found}", key
+            raise
+
+
+def _is_word(word: object) -> bool:
+    return isinstance(word, str) and bool(word.strip()) and unwritable(word) is None
 
 
 def _model_digest(model: Model) -> str:

@@ -28,7 +28,8 @@ def worst_of_attacks(attacked: Sequence[AttackResults | str | Path]) -> list[Wor
         InputError: a file is missing or damaged, or two attacks on a system have different
             sentences, gold answers or punctuation.
     """
-    folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in attacked]
+    several = [attacked] if isinstance(attacked, str | Path | AttackResults) else attacked
+    folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in several]
     systems = read_worst_of_attacks(folders)
     names = _names([system.victims for system in systems])
     return [_named(system, name) for system, name in zip(systems, names, strict=True)]

@@ -2,7 +2,7 @@
 models.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import ClassVar
 
 from robustparse.attacks.victim import Victim
@@ -99,6 +99,21 @@ class Component:
                     f"{universal} of {len(examples)} sentences have no Penn tags in column 5; "
                     "their universal tags in column 4 are read instead (`tagset: upos`)"
                 )
+
+
+def training_words(victim: Victim, component: Component) -> Set[str]:
+    """Return the victim's training words.
+
+    Raises:
+        InputError: none are known, as of a third-party victim without its training data.
+    """
+    if not victim.training_words:
+        raise InputError(
+            "needs words of the victim's training data, which are unknown or too few",
+            key=type(component).__name__,
+            remedy="give the victim its training data (`training`), or change the component",
+        )
+    return victim.training_words
 
 
 def training_tags(victim: Victim, component: Component) -> TrainingTags:

@@ -1,13 +1,14 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from robustparse.api.inputs import digest, system_name
+from robustparse.api.progress import print_warnings
 from robustparse.api.sources import Checkpoints
 from robustparse.api.tables import pairs_table, score_table, service_note, terminal
 from robustparse.attacks.victim import CountingVictim
@@ -86,7 +87,7 @@ def evaluate(
     if file.shard is not None:
         _check_shard(out, perturbed_files)
     examples = file.examples(opened, punctuation)
-    _warn(opened.warnings(examples, file.name, punctuation))
+    print_warnings(opened.warnings(examples, file.name, punctuation))
     folder = None if out is None else make_folder(Path(out))
     if folder is not None:
         remove_record(folder)
@@ -113,7 +114,7 @@ def evaluate(
     pair_scores = pairs_report(answers.pairs) if answers.pairs else {}
     scores = evaluated(task, run, sums, pair_scores)
     if folder is not None:
-        _warn(task.files.not_written(examples, file.name))
+        print_warnings(task.files.not_written(examples, file.name))
         heads = answers.write(folder, punctuation)
         write_scores(folder / SCORES, scores)
         if file.shard is not None:
@@ -188,7 +189,7 @@ def _asked(
     clean = list(predictions(victim, examples))
     noisy = [*perturbed_answers(victim, examples, clean, operations, seed)]
     for each in noisy:
-        _warn(idle({each.operation: len(each.copies)}, len(examples)))
+        print_warnings(idle({each.operation: len(each.copies)}, len(examples)))
     outcomes = pair_outcomes(victim, pairs) if pairs else {}
     return _Answers(victim, examples, clean, noisy, outcomes)
 
@@ -215,11 +216,6 @@ def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:
     terminal().print(score_table({name: row for name, row in rows.items() if row}))
     if pairs:
         terminal().print(pairs_table(**pairs))
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"robustparse: {warning}", file=sys.stderr)
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from robustparse import __version__
 from robustparse.api.inputs import system_name
+from robustparse.api.progress import print_warnings
 from robustparse.api.sources import NamedVictim, VictimSource
 from robustparse.api.tables import terminal
 from robustparse.cli.options import DecodingOptions
@@ -77,7 +78,12 @@ def _column(
 ) -> list[dict[str, Transfer]]:
     """Score one target; a mistake names it."""
     try:
-        return transferred(victim.open(device), sources)
+        opened = victim.open(device)
+        first = sources[0]
+        if opened.task.name == first.task.name:
+            warnings = opened.warnings(first.originals, first.name)
+            print_warnings(f"{target}: {warning}" for warning in warnings)
+        return transferred(opened, sources)
     except InputError as error:
         error.path = error.path or target
         raise

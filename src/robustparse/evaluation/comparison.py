@@ -280,7 +280,8 @@ class _RowCounts:
 
 def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
     """Read the rows of a folder of `evaluate`: those of `CLEAN` and of each operation."""
-    task = read_scores(folder).task
+    scores = read_scores(folder)
+    task = scores.task
     if not (folder / ANSWERS).exists():
         missing = f"no {ANSWERS}, which holds the answer to each row"
         raise InputError(missing, path=folder, remedy="run evaluate again with the same --out")
@@ -298,6 +299,14 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
         counts.counted.append(parts["counted"])
         for name, values in counts.right.items():
             values.append(parts[name])
+    rows = len(measures[CLEAN].counted) if CLEAN in measures else 0
+    if scores.sentences not in (None, rows):
+        raise InputError(
+            f"has {rows} rows of unchanged sentences",
+            path=folder / ANSWERS,
+            expected=f"{scores.sentences}, as in {SCORES}",
+            remedy="run evaluate again with the same --out",
+        )
     for measure, counts in measures.items():
         if not any(counts.counted):
             raise InputError(f"nothing was counted in {measure!r}", path=folder)

@@ -215,12 +215,14 @@ class ScoresRecord:
         clean: percentages by score, of the unperturbed data.
         perturbed: percentages by operation and score.
         perturbed_files: rows and percentages by operation, of perturbed texts made beforehand.
+        sentences: the number of sentences, if the file has it.
     """
 
     task: Task
     clean: Percentages
     perturbed: dict[str, Percentages]
     perturbed_files: dict[str, Percentages]
+    sentences: int | None = None
 
 
 def decode(
@@ -543,12 +545,31 @@ def read_finished(folder: Path) -> tuple[Summary, list[ExampleRecord]]:
     """Read the summary and the records of a finished attack.
 
     Raises:
-        InputError: a file is missing or damaged.
+        InputError: a file is missing or damaged, or the two differ in their numbers of sentences.
     """
     summary = read_summary(folder)
     if not (folder / EXAMPLES).exists():
         raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
-    return summary, list(read_records(folder / EXAMPLES))
+    records = list(read_records(folder / EXAMPLES))
+    check_count(folder, summary, records)
+    return summary, records
+
+
+def check_count(folder: Path, summary: Summary, records: Sequence[ExampleRecord]) -> None:
+    """Check that a folder has a record for each sentence of its summary.
+
+    A file may have been cut, or a run with a higher limit may have been interrupted.
+
+    Raises:
+        InputError: it has fewer or more records.
+    """
+    if len(records) != summary["n_sentences"]:
+        raise InputError(
+            f"has {len(records)} sentences",
+            path=folder / EXAMPLES,
+            expected=f"{summary['n_sentences']}, as in {SUMMARY}",
+            remedy="run the same attack again, which attacks missing sentences",
+        )
 
 
 def read_run(folder: Path) -> RunRecord:
@@ -570,6 +591,7 @@ def read_scores(folder: Path) -> ScoresRecord:
     content: dict[str, Any] = read_record(path, dict[str, Any], SCORES_REMEDY)
     with as_written(path, "evaluate"):
         task = named(content["task"])
+        sentences = content.get("n_sentences")
         operations = converted(content.get("perturbed", {}), dict[str, Percentages])
         return ScoresRecord(
             task,
@@ -579,6 +601,7 @@ def read_scores(folder: Path) -> ScoresRecord:
                 for name, row in operations.items()
             },
             converted(content.get("perturbed_files", {}), dict[str, Percentages]),
+            None if sentences is None else converted(sentences, int),
         )
 
 

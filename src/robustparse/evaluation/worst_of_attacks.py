@@ -15,13 +15,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.errors import InputError
 from robustparse.evaluation.comparison import (
     SentenceCounts,
     check_same_sentences,
     is_evaluated,
     read_counts,
 )
-from robustparse.evaluation.records import EXAMPLES, WHEN, RunRecord, When, read_run
+from robustparse.evaluation.records import EXAMPLES, REMEDY, WHEN, RunRecord, When, read_run
 from robustparse.evaluation.significance import (
     Interval,
     Scores,
@@ -109,6 +110,8 @@ def read_worst_of_attacks(folders: Sequence[Path]) -> list[WorstOfAttacks]:
     """
     systems: dict[str, list[tuple[Path, RunRecord]]] = {}
     for folder in folders:
+        if not folder.is_dir():
+            raise InputError("no such folder", path=folder, remedy=REMEDY)
         run: RunRecord = {} if is_evaluated(folder) else read_run(folder)
         if (system := system_of(run)) is not None:
             systems.setdefault(system, []).append((folder, run))

@@ -570,9 +570,21 @@ def _with_values(arguments: Sequence[str]) -> list[str]:
 
 
 def _with_victims(arguments: Sequence[str]) -> list[str]:
-    """Write ``--victim hf:MODEL`` in full."""
+    """Write ``--victim hf:MODEL`` in full.
+
+    Raises:
+        InputError: a victim is given twice, of which the parser would drop the first, or is a
+            folder.
+    """
     kept: list[str] = []
+    victims = 0
     for name, value, tokens in each_option(arguments):
+        victims += name == "--victim"
+        if victims > 1:
+            raise InputError("given twice", key="--victim", remedy="give one in each run")
+        if name == "--victim" and os.path.isdir(str(value)):  # noqa: PTH112 - of any length
+            expected = f"{_HUGGING_FACE}{value}, or the name of a class"
+            raise InputError(f"{value} is a folder", key="--victim", expected=expected)
         if name == "--victim" and value is not None and value.startswith(_HUGGING_FACE):
             model = value.removeprefix(_HUGGING_FACE)
             kept += ["--victim", f"{trust.PACKAGE}.victims.HuggingFaceClassifier"]

@@ -117,6 +117,10 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
     Raises:
         InputError: there is no such model, or it names code of its own.
     """
+    if not isinstance(model, str | Path):
+        expected = "the folder of a saved model, or its name on the hub"
+        remedy = "save it with save_pretrained, and its tokenizer too"
+        raise InputError(f"got {model!r:.60}", key=kind, expected=expected, remedy=remedy)
     path = Path(model).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():

@@ -22,6 +22,7 @@ from robustparse.evaluation.records import (
     RunRecord,
     Summary,
     all_records,
+    check_count,
     converted,
     read_record,
     read_run,
@@ -172,6 +173,8 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
         run = read_run(folder)
     with noting(unread):
         records.extend(stored.record for stored in all_records(folder))
+        if summary is not None and (folder / EXAMPLES).exists():
+            check_count(folder, summary, records)
     if records and summary is None:
         with noting(unread):
             summary = _so_far(folder, records, run, unread)

@@ -24,8 +24,8 @@ from robustparse.types import Example, Label
 
 _USUAL = 10  # with so many texts for each label, a label without texts is not a coincidence
 _NAME_THEM = (
-    "; the file has numbers where the classifier has names: write names into the file, or give a "
-    '--victim its labels as numbers, in the order of its outputs: --victim.labels \'["0", "1"]\''
+    "; it knows no label of the file: write its labels into the file, or give a --victim those of "
+    'the file, in the order of its outputs, such as --victim.labels \'["0", "1"]\''
 )
 
 
@@ -67,13 +67,12 @@ class ClassificationFiles(TableFiles):
         unknown = [example for example in examples if example.gold not in known]
         if unknown:
             first = unknown[0]
-            numbers = all(example.gold.isdecimal() for example in examples)
             names = shorten(", ".join(map(repr, known)), 80, placeholder=" …")
             yield (
                 f"{first.place(path)}: label {first.gold!r}, which the classifier does not "
                 f"know (its labels are {names}): texts with this or other such labels, "
                 f"{len(unknown)} in all, {'are not learnt' if training else 'count as wrong'}"
-                + (_NAME_THEM if numbers and not training else "")
+                + (_NAME_THEM if len(unknown) == len(examples) and not training else "")
             )
         unused = [label for label in known if label not in {example.gold for example in examples}]
         if unused and len(examples) >= _USUAL * len(known):

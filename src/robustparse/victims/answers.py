@@ -1,5 +1,6 @@
 """Check answers of victims, and convert them to the arrays that goals judge, and back."""
 
+import logging
 import math
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -25,6 +26,12 @@ UNREADABLE = "(unreadable)"
 
 TOLERANCE = 0.01
 """How far the sum of probabilities may be from 1: services round them to two or three digits."""
+
+
+_UNREAD = 8
+"""So many unreadable forms at the beginning show that a victim writes them in another way."""
+
+log = logging.getLogger(__name__)
 
 
 def has_probabilities(answer: Any) -> bool:
@@ -236,6 +243,7 @@ class FormCode:
         self.language = language
         self._forms: dict[LogicalForm, int] = {}
         self._meanings: dict[str, int] = {}
+        self._unread: int | None = 0  # forms so far that cannot be read; None after the check
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """Return the rows of the meanings of gold forms; -1 for an unreadable form."""
@@ -257,7 +265,24 @@ class FormCode:
             raise InputError(f"got probability {probability}", expected="a number from 0 to 1")
         form = self._form(text)
         row = self._forms.setdefault(form, len(self._forms))
-        return row, self._meaning(form, unreadable=-2), float(probability)
+        meaning = self._meaning(form, unreadable=-2)
+        if self._unread is not None:
+            self._look_for_forms(form, meaning != -2)
+        return row, meaning, float(probability)
+
+    def _look_for_forms(self, form: LogicalForm, readable: bool) -> None:
+        """Warn once if none of the first forms can be read, as if they lack blanks."""
+        self._unread = None if readable else (self._unread or 0) + 1
+        if self._unread == _UNREAD:
+            self._unread = None
+            log.warning(
+                "robustparse: none of the victim's first %s forms can be read in the language %s, "
+                "such as %.60r; they count as wrong: write forms with blanks between their tokens, "
+                "and name their language",
+                _UNREAD,
+                form.language,
+                str(form),
+            )
 
     def arrays(self, rows: Sequence[tuple[int, int, float]], width: int) -> Predictions:
         """Return rows of forms, rows of meanings, and probabilities."""

@@ -36,6 +36,7 @@ Pairs = list[tuple[list[str], list[str]]]
 _LABELS_ONLY = 8
 """So many answers without probabilities show that a victim has none to give."""
 
+_PAIRS = "make it with pairs=True (on the command line, --victim.pairs true)"
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
 
 
@@ -220,7 +221,7 @@ class BlackBox(ABC):
             key = f"sentence {example.id + 1}"
             if example.sentence.context and not self.pairs:
                 found = f"a pair, but {self.name} reads single texts"
-                raise InputError(found, key=key, remedy="make it with pairs=True")
+                raise InputError(found, key=key, remedy=_PAIRS)
             if self.pairs and not example.sentence.context:
                 raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
@@ -240,7 +241,7 @@ class BlackBox(ABC):
         """Call the victim once and encode its answers."""
         texts = [tuple(text[-1] if self.pairs else text) for text in asked]  # it may change its own
         try:
-            answers = self.answer(asked)
+            answers = self.answer(list(asked))
             listed = isinstance(answers, Sequence | np.ndarray) and not isinstance(answers, str)
             rows = list(answers) if listed else []
         except (InputError, KeyboardInterrupt, Stopped):

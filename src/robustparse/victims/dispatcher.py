@@ -45,6 +45,9 @@ class Reader(Protocol):
             ValueError, LookupError, TypeError: the reply is malformed.
         """
 
+    def expected(self) -> str:
+        """Return what a reply must have for `accepted`."""
+
     def refused(self, status: int, said: str) -> InputError:
         """Return the error for a request that the server refuses for a lasting reason."""
 
@@ -58,11 +61,12 @@ class _PassingError(Exception):
     Args:
         found: what went wrong.
         pause_named: whether the server has said when to ask again.
+        expected: what the reply lacks, if it is JSON.
     """
 
-    def __init__(self, found: str, pause_named: bool = False) -> None:
+    def __init__(self, found: str, pause_named: bool = False, expected: str | None = None) -> None:
         super().__init__(found)
-        self.pause_named = pause_named
+        self.pause_named, self.expected = pause_named, expected
 
 
 class Dispatcher:
@@ -147,6 +151,7 @@ class Dispatcher:
             raise InputError(
                 f"{failure}, after {self._retries} repetitions",
                 key="victim: url",
+                expected=failure.expected,
                 remedy="run again when the server answers; what is finished is kept",
             )
         except BaseException:
@@ -168,10 +173,15 @@ class Dispatcher:
             used = 0
             if not 200 <= reply.status < 300:
                 raise self._failure(reply)
+            found = f"the server sent {self._said(reply)!r}"
             try:
-                value, tokens = self._reader.accepted(json.loads(reply.content))
+                content = json.loads(reply.content)
+            except ValueError:
+                raise _PassingError(found) from None
+            try:
+                value, tokens = self._reader.accepted(content)
             except (ValueError, LookupError, TypeError):
-                raise _PassingError(f"the server sent {self._said(reply)!r}") from None
+                raise _PassingError(found, expected=self._reader.expected()) from None
             used = reserved if tokens is None else tokens
             return value
         except NoReplyError as error:

@@ -180,6 +180,10 @@ class Endpoint(Service):
         usage = (content.get("usage") or {}).get("total_tokens")
         return [text, tokens], None if usage is None else int(usage)
 
+    def expected(self) -> str:
+        """Name the path of the text."""
+        return "replies with choices.0.message.content"
+
     def most_tokens(self, body: Body) -> int:
         """Return an upper bound: a token has at least one byte."""
         request = cast(dict[str, Any], body)

@@ -103,6 +103,10 @@ class Http(Service):
         self._found(content)
         return [content], 0
 
+    def expected(self) -> str:
+        """Name the paths, which `answer` and `probabilities` set."""
+        return f"replies with {self.answer_path} {self.probabilities or ''}".rstrip()
+
     def _found(self, content: Any) -> tuple[Any, Any]:
         """Return the answer in a reply, and its probabilities or None."""
         answer = _at(content, self.answer_path)
@@ -118,7 +122,7 @@ class Http(Service):
             answer, shares = self._found(value[0])
         except (LookupError, TypeError, ValueError):
             found = f"the cache has the reply {json.dumps(value[0])[:80]}"
-            expected = f"replies with {self.answer_path} {self.probabilities or ''}".rstrip()
+            expected = self.expected()
             raise InputError(found, path=self.cache, key="victim", expected=expected) from None
         name = answer if isinstance(answer, str) else json.dumps(answer)
         if self.labels is None:

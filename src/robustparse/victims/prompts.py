@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from robustparse.errors import InputError, reason
@@ -46,16 +47,21 @@ def template_of(source: str, key: str, path: str | Path | None = None) -> Templa
     """Return a template that cannot run code or read files.
 
     Raises:
-        InputError: it is not a template.
+        InputError: it is not a template, or does not use ``text``, so that all requests are equal.
     """
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     try:
-        return environment.from_string(source)
+        template = environment.from_string(source)
+        variables = find_undeclared_variables(environment.parse(source))
     except TemplateError as error:
         problem = f"not a jinja2 template ({reason(error)})"
         raise InputError(problem, path=path, key=key) from None
+    if "text" not in variables:
+        found = "does not contain the text that is asked about"
+        raise InputError(found, path=path, key=key, remedy="write {{ text }} where it belongs")
+    return template
 
 
 def rendered(template: Template, key: str, values: Mapping[str, Any]) -> str:

@@ -145,6 +145,10 @@ class Service(BlackBox):
         """See `Reader.accepted`."""
 
     @abstractmethod
+    def expected(self) -> str:
+        """See `Reader.expected`."""
+
+    @abstractmethod
     def read(self, value: Value) -> Read:
         """Return the answer in what was kept of a reply.
 

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.candidates.union import blanks
+from robustparse.attacks.component import training_words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.graphemes import graphemes
@@ -107,7 +108,8 @@ class CharacterEdits(CandidateGenerator):
         """See `CandidateGenerator.for_victim`."""
         if self.alphabet is not None:
             return self
-        known = {character for word in victim.training_words for character in graphemes(word)}
+        words = training_words(victim, self)
+        known = {character for word in words for character in graphemes(word)}
         alphabet = sorted(c for c in known if len(c) == 1 and not c.isspace())
         return CharacterEdits(
             edits=self.edits,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
+from robustparse.attacks.component import training_words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
 from robustparse.files import read_lines
@@ -41,7 +42,7 @@ class VocabularyWords(CandidateGenerator):
         if self.path is not None:
             return self
         bound = VocabularyWords(sample=self.sample)
-        bound._words = list(victim.training_words)
+        bound._words = list(training_words(victim, self))
         return bound
 
     def propose(self, slots: Sequence[Slot], seed: int) -> list[list[str]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.candidates.vocabulary import read_words
+from robustparse.attacks.component import training_words
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words, absent
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least, nltk_data
@@ -251,7 +252,7 @@ class SeenInTraining(Constraint):
 
     def accept(self, slots: Sequence[Slot], candidates: Words, victim: Victim) -> Masks:
         """See `Constraint.accept`."""
-        seen = victim.training_words if self.path is None else self._words
+        seen = training_words(victim, self) if self.path is None else self._words
         return [
             np.array([word in seen or word.lower() in seen for word in words], dtype=np.bool_)
             for words in candidates

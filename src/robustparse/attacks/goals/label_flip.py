@@ -50,8 +50,9 @@ class LabelFlip(Goal):
         ids: list[int] = victim.name_ids(names).tolist()
         for example, name, number in zip(examples, names, ids, strict=True):
             if number < 0:
+                where = f"sentence {example.id + 1}: label" if self.target is None else "target"
                 raise InputError(
-                    f"sentence {example.id + 1}: label {name!r}",
+                    f"{where} {name!r}",
                     key="goal: LabelFlip",
                     expected="one of the classifier's labels",
                 )
