@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 
 from robustparse import trust
 from robustparse.api.progress import attack_progress
-from robustparse.api.sources import DataSource, VictimSource
+from robustparse.api.sources import DataSource, VictimSource, settings_of
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
 from robustparse.devices import gpus
@@ -37,12 +37,6 @@ from robustparse.options.recipe_digests import recipe_digests
 from robustparse.options.recipe_facts import recipes_without
 from robustparse.tasks.task import Task
 from robustparse.types import Example
-
-# Keys of run.json, in their order.
-_SETTINGS = (
-    *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
-    *("data", "fraction", "columns", "tagger", "fraction_of", "shard"),
-)
 
 
 class Data(NamedTuple):
@@ -126,14 +120,11 @@ class AttackRun:
         arguments = self.recipe.settings["init_args"]
         kept = {key: value for key, value in arguments.items() if key not in Attack.PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
-        used = {"seed": self.seed, **self.victim.settings}
-        used |= {"data": self.data.recorded, **self.data.settings}
-        used |= {} if columns is None else {"columns": columns}
         identity = {
             "attack": self.recipe.name,
             "victims": self.victim.names,
             "settings": settings,
-            **{key: used[key] for key in _SETTINGS if key in used},
+            **settings_of(self.victim, self.data, self.seed, columns),
             "sha256": {
                 **self.victim.digests(),
                 "data": self.data.digest(),

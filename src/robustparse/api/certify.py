@@ -9,7 +9,7 @@ from typing import cast
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
 from robustparse.api.inputs import system_name
 from robustparse.api.progress import certify_progress
-from robustparse.api.sources import DataSource, VictimSource
+from robustparse.api.sources import DataSource, VictimSource, settings_of
 from robustparse.api.tables import as_text, certified_table
 from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -25,12 +25,6 @@ from robustparse.evaluation.certificate_records import (
 )
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
-
-# Keys of run.json that describe the victim and the data, in the order of the file.
-_SETTINGS = (
-    *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
-    *("data", "fraction", "fraction_of", "shard"),
-)
 
 
 @dataclass(frozen=True)
@@ -75,8 +69,6 @@ class CertifyRun:
     def _identity(self, columns: list[str] | None) -> CertificateRun:
         """Return what distinguishes this run from others; the size of batches does not."""
         table = self.exhaustive.substitutes
-        used = {"seed": self.seed, **self.victim.settings}
-        used |= {"data": self.data.recorded, **self.data.settings}
         identity = {
             "victims": self.victim.names,
             "edits": list(self.exhaustive.edits),
@@ -84,8 +76,7 @@ class CertifyRun:
             "punctuation": self.exhaustive.punctuation,
             "substitutes": self.substitutes,
             "substitutes_settings": dict(table.settings),
-            **{key: used[key] for key in _SETTINGS if key in used},
-            **({} if columns is None else {"columns": columns}),
+            **settings_of(self.victim, self.data, self.seed, columns),
             "sha256": {
                 **self.victim.digests(),
                 "data": self.data.digest(),
