@@ -334,7 +334,7 @@ def _write(
     if file.shard is not None:
         run = {"attack": attacked, "made": {} if attacked else made, "drawn": drawn}
         run |= {"limit": file.limit, "columns": file.columns, "sha256": {"data": file.digest()}}
-        write_shard(out, "augment", file.shard, task, run, sums, {"": head})
+        write_shard(out, "augment", str(file.shard), task, run, sums, {"": head})
     terminal().print(f"{counts['n_copies']} copies in {out}", soft_wrap=True)
     if card is not None:
         for path in write_dataset(dataset_beside(out), rows, card):

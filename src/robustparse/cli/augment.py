@@ -83,7 +83,7 @@ def augment(
     share, unit = _drawn(fraction, tokens)
     if operations is not None and attack is None and checkpoint is None:
         _refuse(_attack_options(decoding, run), "applies to attacks only", "leave it out")
-        file = data.file(run.seed or 0, share, unit, "train", shard=data.parsed_shard())
+        file = data.file(run.seed or 0, share, unit, "train")
         kind = _task(file.names[0], task, language)
         write_perturbed_copies(Path(out), file, kind, operations, similarity, keep, of_dataset)
     elif operations is None and attack is not None and checkpoint is not None:
@@ -91,7 +91,7 @@ def augment(
         _refuse({"--similarity": similarity}, only, "put it into the attack's constraints")
         _refuse({"--language": language}, only, "leave it out: the checkpoint knows its language")
         seed = attack.seed if run.seed is None else run.seed
-        file = data.file(seed, share, unit, "train", run.tagger, data.parsed_shard())
+        file = data.file(seed, share, unit, "train", run.tagger)
         attack_run = AttackRun(
             folder=attack_folder(Path(out)),
             recipe=Recipe.of(attack),

@@ -80,7 +80,7 @@ def evaluate(
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
     """
-    source, file = victim.source(), data.file(seed, shard=data.parsed_shard())
+    source, file = victim.source(), data.file(seed)
     opened = source.open(victim.device)
     before = _counts(opened)  # it may have answered to an earlier shard
     if file.shard is not None:
@@ -122,7 +122,7 @@ def evaluate(
             data_settings = {"limit": data.limit, "columns": columns_of(examples)}
             settings = {**run, **data_settings, "sha256": digests}
             blocks = {PERTURBED: len(examples)} if answers.perturbed else {}
-            write_shard(folder, "evaluate", file.shard, task, settings, sums, heads, blocks)
+            write_shard(folder, "evaluate", str(file.shard), task, settings, sums, heads, blocks)
     names_of = (*task.scores.names, *task.scores.further)
     rows = {
         name: {each: scores[each] for each in names_of},

@@ -112,7 +112,9 @@ def predict(
         digests = {**source.digests(), "data": file.digest()}
         run = {"models": source.names, **source.settings, "data": file.recorded, "format": ending}
         run |= {"columns": columns, "sha256": digests}
-        write_shard(Path(out), "predict", chosen, opened.task, run, {"texts": count}, {"": head})
+        write_shard(
+            Path(out), "predict", str(chosen), opened.task, run, {"texts": count}, {"": head}
+        )
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 

@@ -95,7 +95,7 @@ def remove_record(out: Path) -> None:
 def write_shard(
     out: Path,
     command: str,
-    shard: Shard,
+    shard: str,
     task: Task,
     run: Mapping[str, Any],
     sums: Sums,
@@ -107,9 +107,9 @@ def write_shard(
     Args:
         out: its folder or file.
         command: the command.
-        shard: the shard.
+        shard: such as ``2/4``.
         task: the task of the answers.
-        run, sums: see `ShardRecord`.
+        run, sums: see `ShardRecord`; the shard is left out of the settings.
         heads: the heads of its files by name.
         blocks: the lines of a block by name, of files with several blocks.
     """
@@ -122,8 +122,9 @@ def write_shard(
         for name, head in heads.items()
     }
     answers = {"task": task.name, "language": task.answers.language}
-    about = {"command": command, "shard": str(shard), **answers}
-    record = {**about, "run": run, "versions": versions(), "sums": sums, "files": files}
+    about = {"command": command, "shard": shard, **answers}
+    settings = {key: value for key, value in run.items() if key != "shard"}
+    record = {**about, "run": settings, "versions": versions(), "sums": sums, "files": files}
     write_json(record_file(out), record)
 
 
