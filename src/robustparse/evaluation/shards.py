@@ -18,7 +18,7 @@ from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.claim import differences
 from robustparse.evaluation.records import Count, read_record
 from robustparse.evaluation.versions import versions
-from robustparse.files import write_json, written
+from robustparse.files import in_short, write_json, written
 from robustparse.tasks.task import Task
 
 SHARD = "shard.json"
@@ -149,7 +149,7 @@ def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
             raise InputError(problem, path=path, remedy="give each shard once")
         found[shard.number] = stored
     if missing := [f"{number}/{count}" for number in range(1, count + 1) if number not in found]:
-        problem = f"{len(missing)} of {count} shards are missing: {_listed(missing)}"
+        problem = f"{len(missing)} of {count} shards are missing: {in_short(missing, _SHOWN)}"
         raise InputError(problem, remedy="run their commands, and give all shards")
     return [found[number] for number in sorted(found)]
 
@@ -163,13 +163,9 @@ def _check_finished(paths: Sequence[Path]) -> None:
     if unfinished := [str(path) for path in paths if not record_file(path).exists()]:
         name = record_file(Path(unfinished[0])).name
         problem = f"{len(unfinished)} of {len(paths)} shards are not finished, or were not written "
-        problem += f"with --shard: {_listed(unfinished)} (no {name})"
+        problem += f"with --shard: {in_short(unfinished, _SHOWN)} (no {name})"
         remedy = "run their commands again"
         raise InputError(problem, path=unfinished[0], remedy=remedy)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _read(path: Path) -> StoredShard:
