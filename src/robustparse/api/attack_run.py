@@ -6,7 +6,6 @@ here or by a launcher. Their number does not change the files.
 
 import logging
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from robustparse.api.sources import DataSource, VictimSource, settings_of
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
 from robustparse.devices import gpus
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, say
 from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import (
     Rank,
@@ -105,8 +104,7 @@ class AttackRun:
     def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
         """Write the records of a source into the folder, with a progress bar."""
         task, examples, warnings = data
-        for warning in chain(warnings, task.files.not_written(examples, self.data.name)):
-            print(f"robustparse: {warning}", file=sys.stderr)
+        say(*warnings, *task.files.not_written(examples, self.data.name))
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity(columns_of(examples))
             return collect_into(self.folder, task, attack, source, examples, identity, progress)

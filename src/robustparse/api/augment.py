@@ -6,7 +6,6 @@ the training sentences and add every copy, the unchanged ones too; Wang et al. (
 add the changed ones.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.attack_log import attack_card
 from robustparse.evaluation.dataset_folder import Card, write_dataset
@@ -109,7 +108,7 @@ def write_perturbed_copies(
         "n_without_copy": len(examples) - len(copies),
         "n_dissimilar": dissimilar,
     }
-    _warn(task.files.not_written(examples, file.name))
+    say(*task.files.not_written(examples, file.name))
     card = None if license is None else _card(file, {**made, **counts}, license)
     _write(
         out,
@@ -126,7 +125,7 @@ def write_perturbed_copies(
         ),
     )
     changed = Counter(copy.operation for copy in copies)
-    _warn(idle({each.name: changed[each.name] for each in operations}, len(examples)))
+    say(*idle({each.name: changed[each.name] for each in operations}, len(examples)))
     without = f"{len(examples) - len(copies)} of {len(examples)} examples"
     text = f"{without} have no changed copy that keeps the gold answer"
     if similarity is not None:
@@ -377,8 +376,3 @@ def summary_beside(out: Path) -> Path:
 def dataset_beside(out: Path) -> Path:
     """Return the folder of the dataset of a file of pairs."""
     return out.with_suffix(".dataset")
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"robustparse: {warning}", file=sys.stderr)

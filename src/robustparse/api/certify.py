@@ -1,6 +1,5 @@
 """``robustparse.certify``: what stays right under every substitution that a table allows."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.data.columns import columns_of
-from robustparse.errors import whole_number
+from robustparse.errors import say, whole_number
 from robustparse.evaluation.certificate_folder import certify_into, read_certificates
 from robustparse.evaluation.certificate_records import (
     CertificateRecord,
@@ -53,16 +52,14 @@ class CertifyRun:
         """Certify or resume, with a progress bar; return the summary."""
         victim, exhaustive = self.victim.open(self.device), self.exhaustive
         examples = self.data.examples(victim, exhaustive.punctuation)
-        for warning in victim.warnings(examples, self.data.name, exhaustive.punctuation):
-            print(f"robustparse: {warning}", file=sys.stderr)
+        say(*victim.warnings(examples, self.data.name, exhaustive.punctuation))
         run = self._identity(columns_of(examples))
         with certify_progress(len(examples)) as progress:
             summary = certify_into(self.folder, exhaustive, examples, victim, run, progress)
         if examples and not summary["n_changeable"]:
-            print(
-                f"robustparse: {self.substitutes}: no word of {self.data.name} has a substitute "
-                "that the model reads as another word, so the certified scores are the clean ones",
-                file=sys.stderr,
+            say(
+                f"{self.substitutes}: no word of {self.data.name} has a substitute "
+                "that the model reads as another word, so the certified scores are the clean ones"
             )
         return summary
 
