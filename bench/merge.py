@@ -111,7 +111,7 @@ def write(path: Path, shard: Shard, pool: list[ExampleRecord], lines: int) -> No
     about = {"attack": added([sums] * (lines // len(pool))), "speed": speed, "pending": lines}
     run = {"attack": "made up", "victims": ["none"], "seed": 0, "settings": {"init_args": {}}}
     heads = {EXAMPLES: "", "adversarial.conllu": ""}
-    write_shard(path, "attack", shard, DEPENDENCY, run, about, heads)
+    write_shard(path, "attack", str(shard), DEPENDENCY, run, about, heads)
 
 
 def _tree(record: ExampleRecord) -> str:

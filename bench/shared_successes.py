@@ -10,7 +10,7 @@ from statistics import mean
 
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
-from robustparse.evaluation.records import EXAMPLES, Pair, pairs_of, read_finished
+from robustparse.evaluation.records import ExampleRecord, read_finished
 
 LEAST = 10  # sentences, of which a mean says something
 
@@ -36,28 +36,32 @@ def quality(
     shared = sorted(set.intersection(*(set(pairs) for pairs in found.values())))
     chosen = {name: [pairs[number] for number in shared] for name, pairs in found.items()}
     every = [pair for pairs in chosen.values() for pair in pairs]
-    texts = sorted({text for pair in every for text in (pair.before, pair.after)})
+    texts = sorted({text for pair in every for text in _texts(pair)})
     perplexities = language_model.perplexities(texts).tolist()
     perplexity = dict(zip(texts, perplexities, strict=True))
     figures: dict[str, Figures] = {}
     for name, pairs in chosen.items():
-        after = [" ".join(pair.after) for pair in pairs]
-        before = [" ".join(pair.before) for pair in pairs]
+        after = [" ".join(pair["adversarial_tokens"]) for pair in pairs]
+        before = [" ".join(pair["tokens"]) for pair in pairs]
         figures[name] = {
             "sentences": len(pairs),
-            "changed": _mean(100 * len(pair.changed) / len(pair.before) for pair in pairs),
+            "changed": _mean(100 * len(pair["edited"]) / len(pair["tokens"]) for pair in pairs),
             "similarity": _mean(encoder.between(after, before)),
             "rise": _mean(
-                100 * (perplexity[pair.after] / perplexity[pair.before] - 1) for pair in pairs
+                100 * (perplexity[new] / perplexity[old] - 1) for old, new in map(_texts, pairs)
             ),
         }
     return figures
 
 
-def _successes(folder: Path) -> dict[int, Pair]:
-    """Return the pairs on which an attack has succeeded, by number of the sentence."""
-    pairs = pairs_of(read_finished(folder)[1], folder / EXAMPLES)
-    return {pair.id: pair for pair in pairs if pair.success}
+def _successes(folder: Path) -> dict[int, ExampleRecord]:
+    """Return the sentences on which an attack has succeeded, by number."""
+    return {each["id"]: each for each in read_finished(folder)[1] if each["success"]}
+
+
+def _texts(record: ExampleRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words before and after the attack."""
+    return tuple(record["tokens"]), tuple(record["adversarial_tokens"])
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -1,6 +1,7 @@
-"""Errors that commands report in one message without a traceback, and checks that raise them."""
+"""Messages on standard error: notes, errors without a traceback, and checks that raise them."""
 
 import errno
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -64,6 +65,12 @@ class Stopped(SystemExit):
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
+
+
+def say(*texts: object) -> None:
+    """Print notes on standard error, each on a line of its own."""
+    for text in texts:
+        print(f"robustparse: {text}", file=sys.stderr)
 
 
 @contextmanager

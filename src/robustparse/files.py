@@ -36,7 +36,6 @@ Sources = str | Path | Sequence[str | Path]
 LOCK = ".lock"
 BLOCKS = ".blocks"  # the ending of the folder of blocks next to an output, see `cli.ray_blocks`
 _PATTERN = re.compile(r"[*?[]")
-_NAMED = 3  # files in a message
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a path
 _AS_VICTIM = (
     "a Hugging Face classifier is a victim: give --victim hf:FOLDER, in Python "
@@ -249,10 +248,10 @@ def matching_files(pattern: str) -> list[str]:
     return found
 
 
-def in_short(names: Sequence[str]) -> str:
-    """Return a list of files for a message, which names at most `_NAMED` of them."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def in_short(names: Sequence[str], most: int = 3) -> str:
+    """Return a list of files for a message, which names at most so many of them."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _packed_by(content: bytes) -> str | None:

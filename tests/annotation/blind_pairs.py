@@ -5,14 +5,15 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+from example_records import record
 from robustparse.annotation.questionnaire import COLUMNS, export
-from robustparse.evaluation.records import Pair
+from robustparse.evaluation.records import ExampleRecord
 
-AWKWARD = ('say "hi",', "a\u2028b", "x;y", "=1+1", "Zürich", "line\nbreak")
+AWKWARD = 'say "hi", a\u2028b x;y =1+1 Zürich line\nbreak'
 PAIRS = [
-    Pair(3, ("the", "old", "dog"), ("the", "new", "dog"), True),
-    Pair(5, (*AWKWARD, "end"), (*AWKWARD, "start"), True),
-    *(Pair(id_, ("word", str(id_)), ("other", str(id_)), True) for id_ in range(10, 40)),
+    record(3, "the old dog", "the new dog"),
+    record(5, f"{AWKWARD} end", f"{AWKWARD} start"),
+    *(record(id_, f"word {id_}", f"other {id_}") for id_ in range(10, 40)),
 ]
 
 Answers = Callable[[int, str], tuple[str, str]]
@@ -35,11 +36,9 @@ def answer(path: Path, answers: Answers, delimiter: str = ",") -> None:
     """Fill a file in, knowing each row's sentence and the side of its original."""
     filled = []
     for row in rows(path):
-        (pair,) = [
-            one for one in PAIRS if {row["A"], row["B"]} == {text(one.before), text(one.after)}
-        ]
-        side = "A" if row["A"] == text(pair.before) else "B"
-        fluent, structure = answers(pair.id, side)
+        (pair,) = [one for one in PAIRS if {row["A"], row["B"]} == {*texts(one)}]
+        side = "A" if row["A"] == texts(pair)[0] else "B"
+        fluent, structure = answers(pair["id"], side)
         filled.append({**row, "more_fluent": fluent, "same_structure": structure})
     write(path, filled, delimiter)
 
@@ -52,5 +51,6 @@ def write(path: Path, filled: list[dict[str, str]], delimiter: str = ",") -> Non
     path.write_bytes(out.getvalue().encode())
 
 
-def text(words: tuple[str, ...]) -> str:
-    return " ".join(words)
+def texts(pair: ExampleRecord) -> tuple[str, str]:
+    """Return the original and the adversarial sentence."""
+    return " ".join(pair["tokens"]), " ".join(pair["adversarial_tokens"])

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from blind_pairs import PAIRS, exported, rows, text, write
+from blind_pairs import PAIRS, exported, rows, texts, write
 
+from example_records import record
 from robustparse.annotation.questionnaire import COLUMNS, export, read_key
 from robustparse.errors import InputError
-from robustparse.evaluation.records import Pair
 
-BY_ID = {pair.id: pair for pair in PAIRS}
+BY_ID = {pair["id"]: pair for pair in PAIRS}
 
 
 def test_every_annotator_gets_every_pair_once(tmp_path):
@@ -26,7 +26,7 @@ def test_every_annotator_gets_every_pair_once(tmp_path):
             assert item.annotator == annotator
             both = {"A": row["A"], "B": row["B"]}
             other = "B" if item.original == "A" else "A"
-            assert (both[item.original], both[other]) == (text(pair.before), text(pair.after))
+            assert (both[item.original], both[other]) == texts(pair)
             assert row["more_fluent"] == row["same_structure"] == ""
         orders.append([items[row["item"]].id for row in found])
         sides.append({items[row["item"]].id: items[row["item"]].original for row in found})
@@ -131,11 +131,13 @@ def test_a_key_gives_every_annotator_every_sentence_once(tmp_path, change, named
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path):
     starts = ["=", "+", "-", "@", "\uff1d", "=1+1"]
-    words = [(start, "naïve", "soup") for start in starts]
-    pairs = [Pair(n, one, (*one[:2], "word"), True, one) for n, one in enumerate(words)]
+    pairs = [
+        record(n, f"{start} naïve soup", f"{start} naïve word", context=[start, "naïve", "soup"])
+        for n, start in enumerate(starts)
+    ]
     (path,) = export(pairs, tmp_path / "pairs.csv", tmp_path / "key.json", 1, 0, None)
     assert path.read_bytes().startswith("\ufeff".encode())
     cells = [cell for row in rows(path) for cell in row.values()]
     assert not [cell for cell in cells if cell.startswith(tuple(starts))]
     shown = sorted(row["premise"] for row in rows(path))
-    assert shown == sorted(f"'{text(one)}" for one in words)
+    assert shown == sorted(f"'{start} naïve soup" for start in starts)

@@ -25,7 +25,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.records import EXAMPLES, pairs_of, read_records
+from robustparse.evaluation.records import EXAMPLES, read_records
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
 from robustparse.options.recipe_facts import RecipeFacts
@@ -108,7 +108,7 @@ def test_words_with_blanks_come_back_from_every_file(models, treebank, tmp_path)
         assert line["edited_tags"] == [example.sentence.upos[at] for at in line["edited"]]
         if BLANKS in line["adversarial_tokens"]:
             assert BLANKS in TASK.pictures.draw(line)
-    pairs = pairs_of(read_records(tmp_path / "out" / EXAMPLES), tmp_path)
+    pairs = [*read_records(tmp_path / "out" / EXAMPLES)]
     export(pairs, tmp_path / "pairs.csv", tmp_path / "key.json", annotators=1, seed=0, limit=None)
     sides = [row["A"] + row["B"] for _, row in read_rows(tmp_path / "pairs.csv")]
     assert sum(BLANKS in side for side in sides) == 2

@@ -302,7 +302,7 @@ def test_tables_of_any_kind_are_joined_as_one(kind, ends, tmp_path):
         path = tmp_path / str(number)
         with path.open("w") as file:
             head = write_pieces(file, table_text(rows[first:end]))
-        write_shard(path, "predict", Shard(number, len(ends)), DEPENDENCY, {}, {}, {"": head})
+        write_shard(path, "predict", f"{number}/{len(ends)}", DEPENDENCY, {}, {}, {"": head})
         shards.append(path)
     merge(tmp_path / "merged", shards)
     assert (tmp_path / "merged").read_text() == "".join(table_text(rows[: ends[-1]]))

@@ -24,7 +24,7 @@ from robustparse.data.conllu import read_treebank
 from robustparse.evaluation import measure
 from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import Records, Speed
-from robustparse.evaluation.records import EXAMPLES, RUN, SCORES, SUMMARY, pairs_of, read_records
+from robustparse.evaluation.records import EXAMPLES, RUN, SCORES, SUMMARY, read_records
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.models.load import load
 from robustparse.options.recipe import Recipe
@@ -381,7 +381,7 @@ ASKED = ("item", *QUESTIONS)
 
 def _questionnaire(folder: Path) -> tuple[bytes, bytes]:
     """Return a key, and an annotator's file with answers."""
-    pairs = [pair for pair in pairs_of(LINES.values(), folder) if pair.changed]
+    pairs = [line for line in LINES.values() if line["edited"]]
     (out,) = export(pairs, folder / "pairs.csv", folder / "key.json", 1, 0, 4)
     heading, *rows = out.read_text("utf-8").splitlines()
     answered = [heading, *(row.removesuffix(",,") + ",A,yes" for row in rows)]

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from robustparse.errors import InputError, check_least, check_seed
-from robustparse.evaluation.records import Pair
+from robustparse.evaluation.records import ExampleRecord
 from robustparse.files import as_written, read_json, read_text, write_text
 from robustparse.randomness import stream
 
@@ -42,12 +42,17 @@ class Item(NamedTuple):
 
 
 def export(
-    pairs: Sequence[Pair], out: Path, key: Path, annotators: int, seed: int, limit: int | None
+    pairs: Sequence[ExampleRecord],
+    out: Path,
+    key: Path,
+    annotators: int,
+    seed: int,
+    limit: int | None,
 ) -> list[Path]:
     """Write a CSV file for each annotator, and the key with the sides.
 
     Args:
-        pairs: the sentences before and after an attack.
+        pairs: the records of sentences, with their words before and after an attack.
         out: the file of a single annotator; with several, `_1`, `_2` … is added to its stem.
         key: the file of the key; annotators must not see it.
         annotators: the number of annotators.
@@ -80,7 +85,7 @@ def export(
         named = {f"{code}-{annotator}-{n:03}": row for n, row in enumerate(rows, start=1)}
         write_text(path, _csv(named))
         for name, (pair, side) in named.items():
-            items[name] = {"annotator": annotator, "id": pair.id, ORIGINAL: side}
+            items[name] = {"annotator": annotator, "id": pair["id"], ORIGINAL: side}
     write_text(key, json.dumps({"seed": seed, "items": items}, indent=1) + "\n")
     return files
 
@@ -104,7 +109,9 @@ def _check_unanswered(path: Path) -> None:
             raise InputError("holds an answer", path=path, line=line, remedy=remedy)
 
 
-def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, str]]:
+def _rows(
+    pairs: Sequence[ExampleRecord], annotator: int, seed: int
+) -> list[tuple[ExampleRecord, str]]:
     """Return the pairs in an annotator's order, each with the side of its original."""
     rng = stream(seed, annotator)
     order = rng.permutation(len(pairs)).tolist()
@@ -112,23 +119,25 @@ def _rows(pairs: Sequence[Pair], annotator: int, seed: int) -> list[tuple[Pair, 
     return [(pairs[index], "AB"[side]) for index, side in zip(order, sides, strict=True)]
 
 
-def _code(pairs: Sequence[Pair], annotators: int, seed: int) -> str:
+def _code(pairs: Sequence[ExampleRecord], annotators: int, seed: int) -> str:
     """Return a prefix that identifies an export; it starts with a letter, unlike a date."""
-    content = json.dumps([[pair.id, pair.before, pair.after] for pair in pairs])
+    content = json.dumps(
+        [[pair["id"], pair["tokens"], pair["adversarial_tokens"]] for pair in pairs]
+    )
     digest = hashlib.sha256(f"{seed} {annotators} {content}".encode()).hexdigest()
     return f"p{digest[:6]}"
 
 
-def _csv(rows: Mapping[str, tuple[Pair, str]]) -> str:
+def _csv(rows: Mapping[str, tuple[ExampleRecord, str]]) -> str:
     """Return a CSV file for spreadsheets: its encoding is marked, and no cell is a formula."""
     text = io.StringIO(newline="")
     text.write(_MARK)
     writer = csv.writer(text, lineterminator="\n")
-    premises = any(pair.context for pair, _ in rows.values())
+    premises = any(pair.get("context") for pair, _ in rows.values())
     writer.writerow([ITEM, PREMISE, *COLUMNS[1:]] if premises else COLUMNS)
     for name, (pair, side) in rows.items():
-        sides = [" ".join(pair.before), " ".join(pair.after)]
-        shown = [" ".join(pair.context)] if premises else []
+        sides = [" ".join(pair["tokens"]), " ".join(pair["adversarial_tokens"])]
+        shown = [" ".join(pair.get("context", []))] if premises else []
         shown += sides if side == "A" else sides[::-1]
         writer.writerow([name, *map(_as_text, shown), *("" for _ in QUESTIONS)])
     return text.getvalue()

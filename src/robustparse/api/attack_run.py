@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from robustparse import trust
-from robustparse.api.progress import attack_progress, print_warnings
-from robustparse.api.sources import DataSource, VictimSource
+from robustparse.api.progress import attack_progress
+from robustparse.api.sources import DataSource, VictimSource, settings_of
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
 from robustparse.devices import gpus
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, say
 from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import (
     Rank,
@@ -36,12 +36,6 @@ from robustparse.options.recipe_digests import recipe_digests
 from robustparse.options.recipe_facts import recipes_without
 from robustparse.tasks.task import Task
 from robustparse.types import Example
-
-# Keys of run.json, in their order.
-_SETTINGS = (
-    *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
-    *("data", "fraction", "columns", "tagger", "fraction_of", "shard"),
-)
 
 
 class Data(NamedTuple):
@@ -110,7 +104,7 @@ class AttackRun:
     def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
         """Write the records of a source into the folder, with a progress bar."""
         task, examples, warnings = data
-        print_warnings(chain(warnings, task.files.not_written(examples, self.data.name)))
+        say(*warnings, *task.files.not_written(examples, self.data.name))
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity(columns_of(examples))
             return collect_into(self.folder, task, attack, source, examples, identity, progress)
@@ -124,14 +118,11 @@ class AttackRun:
         arguments = self.recipe.settings["init_args"]
         kept = {key: value for key, value in arguments.items() if key not in Attack.PACKING}
         settings = {**self.recipe.settings, "init_args": {**kept, "seed": self.seed}}
-        used = {"seed": self.seed, **self.victim.settings}
-        used |= {"data": self.data.recorded, **self.data.settings}
-        used |= {} if columns is None else {"columns": columns}
         identity = {
             "attack": self.recipe.name,
             "victims": self.victim.names,
             "settings": settings,
-            **{key: used[key] for key in _SETTINGS if key in used},
+            **settings_of(self.victim, self.data, self.seed, columns),
             "sha256": {
                 **self.victim.digests(),
                 "data": self.data.digest(),

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.progress import print_warnings
 from robustparse.api.sources import DataFile
 from robustparse.api.tables import terminal
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.data.datamodule import SAMPLE
 from robustparse.data.fractions import draw_fraction
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.attack_log import attack_card
 from robustparse.evaluation.dataset_folder import Card, write_dataset
@@ -111,7 +110,7 @@ def write_perturbed_copies(
         "n_without_copy": len(examples) - len(copies),
         "n_dissimilar": dissimilar,
     }
-    print_warnings(task.files.not_written(examples, file.name))
+    say(*task.files.not_written(examples, file.name))
     card = None if license is None else _card(file, {**made, **counts}, license)
     _write(
         out,
@@ -128,7 +127,7 @@ def write_perturbed_copies(
         ),
     )
     changed = Counter(copy.operation for copy in copies)
-    print_warnings(idle({each.name: changed[each.name] for each in operations}, len(examples)))
+    say(*idle({each.name: changed[each.name] for each in operations}, len(examples)))
     without = f"{len(examples) - len(copies)} of {len(examples)} examples"
     text = f"{without} have no changed copy that keeps the gold answer"
     if similarity is not None:
@@ -336,7 +335,7 @@ def _write(
     if file.shard is not None:
         run = {"attack": attacked, "made": {} if attacked else made, "drawn": drawn}
         run |= {"limit": file.limit, "columns": file.columns, "sha256": {"data": file.digest()}}
-        write_shard(out, "augment", file.shard, task, run, sums, {"": head})
+        write_shard(out, "augment", str(file.shard), task, run, sums, {"": head})
     terminal().print(f"{counts['n_copies']} copies in {out}", soft_wrap=True)
     if card is not None:
         for path in write_dataset(dataset_beside(out), rows, card):

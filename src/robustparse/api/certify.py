@@ -1,6 +1,5 @@
 """``robustparse.certify``: what stays right under every substitution that a table allows."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +7,15 @@ from typing import cast
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
 from robustparse.api.inputs import system_name
-from robustparse.api.progress import certify_progress, print_warnings
-from robustparse.api.sources import DataSource, VictimSource
+from robustparse.api.progress import certify_progress
+from robustparse.api.sources import DataSource, VictimSource, settings_of
 from robustparse.api.tables import as_text, certified_table
 from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.data.columns import columns_of
-from robustparse.errors import InputError, whole_number
+from robustparse.errors import InputError, say, whole_number
 from robustparse.evaluation.certificate_folder import certify_into, read_certificates
 from robustparse.evaluation.certificate_records import (
     CertificateRecord,
@@ -25,12 +24,6 @@ from robustparse.evaluation.certificate_records import (
 )
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
-
-# Keys of run.json that describe the victim and the data, in the order of the file.
-_SETTINGS = (
-    *("seed", "limit", "decoder", "beam", "precision", "mean", "victim"),
-    *("data", "fraction", "fraction_of", "shard"),
-)
 
 
 @dataclass(frozen=True)
@@ -59,23 +52,20 @@ class CertifyRun:
         """Certify or resume, with a progress bar; return the summary."""
         victim, exhaustive = self.victim.open(self.device), self.exhaustive
         examples = self.data.examples(victim, exhaustive.punctuation)
-        print_warnings(victim.warnings(examples, self.data.name, exhaustive.punctuation))
+        say(*victim.warnings(examples, self.data.name, exhaustive.punctuation))
         run = self._identity(columns_of(examples))
         with certify_progress(len(examples)) as progress:
             summary = certify_into(self.folder, exhaustive, examples, victim, run, progress)
         if examples and not summary["n_changeable"]:
-            print(
-                f"robustparse: {self.substitutes}: no word of {self.data.name} has a substitute "
-                "that the model reads as another word, so the certified scores are the clean ones",
-                file=sys.stderr,
+            say(
+                f"{self.substitutes}: no word of {self.data.name} has a substitute "
+                "that the model reads as another word, so the certified scores are the clean ones"
             )
         return summary
 
     def _identity(self, columns: list[str] | None) -> CertificateRun:
         """Return what distinguishes this run from others; the size of batches does not."""
         table = self.exhaustive.substitutes
-        used = {"seed": self.seed, **self.victim.settings}
-        used |= {"data": self.data.recorded, **self.data.settings}
         identity = {
             "victims": self.victim.names,
             "edits": list(self.exhaustive.edits),
@@ -83,8 +73,7 @@ class CertifyRun:
             "punctuation": self.exhaustive.punctuation,
             "substitutes": self.substitutes,
             "substitutes_settings": dict(table.settings),
-            **{key: used[key] for key in _SETTINGS if key in used},
-            **({} if columns is None else {"columns": columns}),
+            **settings_of(self.victim, self.data, self.seed, columns),
             "sha256": {
                 **self.victim.digests(),
                 "data": self.data.digest(),

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from robustparse.api.attack import Examples, Victims, data_source, victim_source
 from robustparse.api.inputs import check_same_kind, data_files, file_names, system_name
-from robustparse.api.progress import print_warnings
 from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files import Sources
 from robustparse.metrics import PunctuationPolicy
@@ -78,7 +77,7 @@ def evaluate(
     opened = source.open(device)
     data = data_source(examples, 0, limit)
     sentences = data.examples(opened, punctuation)
-    print_warnings(opened.warnings(sentences, data.name, punctuation))
+    say(*opened.warnings(sentences, data.name, punctuation))
     answers = list(predictions(opened, sentences))
     scores = scores_of(opened.task, answers, sentences, punctuation)
     return Scores(system_name(source.names), scores, answers)

@@ -1,25 +1,19 @@
-"""Progress bars and warnings in a terminal, without notices of Lightning that concern no user."""
+"""Progress bars in a terminal, and no notices of Lightning that do not concern the user."""
 
 import logging
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from robustparse.api.tables import shown, terminal
+from robustparse.errors import say
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.certified_scores import CertifiedScores
 from robustparse.evaluation.records import WHEN
 from robustparse.metrics import score_name
-
-
-def print_warnings(warnings: Iterable[str]) -> None:
-    """Print warnings on standard error."""
-    for warning in warnings:
-        print(f"robustparse: {warning}", file=sys.stderr)
 
 
 @contextmanager
@@ -88,7 +82,7 @@ def block_progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
             if update is not None:
                 update(completed=done)
             elif done:
-                print(f"robustparse: {done} of {total} blocks are done", file=sys.stderr)
+                say(f"{done} of {total} blocks are done")
 
         yield show
 

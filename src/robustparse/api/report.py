@@ -1,6 +1,5 @@
 """``robustparse.report``: one HTML page about attacks and certificates."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -8,7 +7,7 @@ from typing import TypeAlias
 from robustparse.api.certify import CertifiedResults
 from robustparse.api.results import AttackResults
 from robustparse.api.worst_of_attacks import worst_of_attacks
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
@@ -101,8 +100,7 @@ def write_report(
         InputError: see `report`.
     """
     shown = build_report(folders, Path(out), names, differences, worst)
-    for warning in shown.unread:
-        print(f"robustparse: warning: {warning}", file=sys.stderr)
+    say(*(f"warning: {each}" for each in shown.unread))
     if export is not None:
         export_report(shown, Path(export))
     return Path(out)

@@ -420,6 +420,22 @@ def _is_word(word: object) -> bool:
     return isinstance(word, str) and bool(word.strip()) and unwritable(word) is None
 
 
+def settings_of(
+    victim: VictimSource, data: DataSource, seed: int, columns: list[str] | None
+) -> dict[str, Any]:
+    """Return the settings of the victim and the data, as in ``run.json``.
+
+    Args:
+        victim: the source of the victim.
+        data: the source of the sentences.
+        seed: the seed of the run.
+        columns: the names of the columns that the sentences were read from, if any.
+    """
+    first = {"seed": seed, "limit": data.limit}  # where earlier versions wrote the limit
+    settings = {**first, **victim.settings, "data": data.recorded, **data.settings}
+    return settings if columns is None else {**settings, "columns": columns}
+
+
 def _model_digest(model: Model) -> str:
     names = [*argument_names(type(model)), "mean"]
     arguments = {name: getattr(model, name, None) for name in names}

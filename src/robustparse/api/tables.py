@@ -1,6 +1,6 @@
 """Tables that commands and notebooks print."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import StringIO
 from typing import Any
 
@@ -89,11 +89,8 @@ def certified_table(name: str, summary: Mapping[str, Any]) -> Table:
         name: the name of the system, the title of the table.
         summary: the content of the ``summary.json`` of certificates.
     """
-    table = Table(title=name, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    table.add_column("certified at")
     scores = list(summary["clean"])
-    for column in (*map(score_name, scores), "undecided", "inputs"):
-        table.add_column(column, justify="right", no_wrap=True)
+    table = plain_table(name, ["certified at"], [*map(score_name, scores), "undecided", "inputs"])
     table.add_row("0 edits", *(shown(summary["clean"][score], 2) for score in scores), "0", "")
     for edits, bounds in summary["certified"].items():
         cells = []
@@ -125,14 +122,27 @@ def pairs_table(perturbed_files: Mapping[str, Mapping[str, Any]], worst_case: fl
 
 
 def _table(rows: Mapping[str, Mapping[str, float | None]], digits: int, title: str = "") -> Table:
-    table = Table(title=title or None, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    table.add_column("system", overflow="fold")
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    for column in columns:
-        # A line for each word, so that the table fits into 80 columns.
-        table.add_column(column.replace(" ", "\n"), justify="right", no_wrap=True)
+    # A line for each word, so that the table fits into 80 columns.
+    table = plain_table(title, ["system"], [column.replace(" ", "\n") for column in columns])
     for name, row in rows.items():
         table.add_row(name, *(shown(row.get(column), digits) for column in columns))
+    return table
+
+
+def plain_table(title: str, left: Iterable[str], right: Iterable[str]) -> Table:
+    """Make a table without rows.
+
+    Args:
+        title: its title; may be empty.
+        left: the headings of columns of text, which is folded if the table is too wide.
+        right: the headings of the columns after them, of numbers.
+    """
+    table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
+    for heading in left:
+        table.add_column(heading, overflow="fold")
+    for heading in right:
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 

@@ -129,6 +129,11 @@ class CountingVictim(Victim, Protocol):
         """Return all counts since it was made."""
 
 
+def counts_of(victim: Victim) -> dict[str, int]:
+    """Return the counts of a victim; empty if it does not count."""
+    return victim.counts() if isinstance(victim, CountingVictim) else {}
+
+
 @runtime_checkable
 class ReadingVictim(Victim, Protocol):
     """A victim whose input words may differ from those of the text that is reworded."""

@@ -15,7 +15,7 @@ from robustparse.annotation.questionnaire import QUESTIONS
 from robustparse.annotation.score import score as score_answers
 from robustparse.api.tables import terminal
 from robustparse.errors import InputError
-from robustparse.evaluation.records import EXAMPLES, pairs_of, read_finished
+from robustparse.evaluation.records import read_finished
 from robustparse.files import write_json
 from robustparse.options.arguments import checked
 from robustparse.options.command import run_command
@@ -49,9 +49,7 @@ def export(
         seed: of the choice of pairs, their order and their sides.
     """
     _, records = read_finished(Path(folder))
-    pairs = [pair for pair in pairs_of(records, Path(folder) / EXAMPLES) if pair.changed]
-    if which == "success":
-        pairs = [pair for pair in pairs if pair.success]
+    pairs = [each for each in records if each["edited"] and (each["success"] or which == "changed")]
     target = Path(out)
     hidden = target.with_name(f"{target.stem}_key.json") if key is None else Path(key)
     files = questionnaire.export(pairs, target, hidden, annotators, seed, limit)

@@ -52,7 +52,7 @@ def attack(
         folder=Path(out),
         recipe=Recipe.of(attack),
         victim=victim.source(),
-        data=data.file(seed, fraction, tagger=run.tagger, shard=data.parsed_shard()),
+        data=data.file(seed, fraction, tagger=run.tagger),
         seed=seed,
         device=victim.device,
         devices=run.devices,

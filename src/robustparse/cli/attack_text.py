@@ -15,7 +15,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.results import AttackResult
 from robustparse.cli.options import TypedOptions, VictimOptions
 from robustparse.data.plain_texts import examples_of
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.tasks.task import Task
 from robustparse.types import Sentence
@@ -59,7 +59,7 @@ def attack_text(
         try:
             _show(attack, opened, tags, Sentence(_words(after), context=_words(before)))
         except InputError as error:  # the next line may be better
-            print(f"robustparse: {error}", file=sys.stderr)
+            say(error)
 
 
 def _words(text: str | None) -> tuple[str, ...]:

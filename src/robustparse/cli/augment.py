@@ -84,7 +84,7 @@ def augment(
         only = "applies to attacks only"
         refuse(decoding, only, "leave it out")
         refuse(run, only, "leave it out", ("tagger", "devices"))
-        file = data.file(run.seed or 0, share, unit, "train", shard=data.parsed_shard())
+        file = data.file(run.seed or 0, share, unit, "train")
         kind = _task(file.names[0], task, language)
         write_perturbed_copies(Path(out), file, kind, operations, similarity, keep, of_dataset)
     elif operations is None and attack is not None and checkpoint is not None:
@@ -96,7 +96,7 @@ def augment(
             remedy = "leave it out: the checkpoint knows its language"
             raise InputError(only, key="--language", remedy=remedy)
         seed = attack.seed if run.seed is None else run.seed
-        file = data.file(seed, share, unit, "train", run.tagger, data.parsed_shard())
+        file = data.file(seed, share, unit, "train", run.tagger)
         attack_run = AttackRun(
             folder=attack_folder(Path(out)),
             recipe=Recipe.of(attack),

@@ -44,7 +44,7 @@ def certify(
         Path(out),
         Exhaustive(SubstitutionTable.read(substitutes), several, cap, punctuation, batch_words),
         victim.source(),
-        data.file(seed, fraction, shard=data.parsed_shard()),
+        data.file(seed, fraction),
         substitutes,
         seed,
         victim.device,

@@ -12,6 +12,7 @@ from pytorch_lightning.callbacks import Callback
 
 from robustparse.defenses.copying import CopyingAdversary
 from robustparse.defenses.gradient_adversary import GradientAdversary
+from robustparse.errors import say
 from robustparse.files import write_text
 from robustparse.options.arguments import each_option
 from robustparse.options.yaml_files import read_yaml
@@ -107,4 +108,4 @@ class EqualComputeControl(Callback):
         command = f"robustparse {shlex.join(self.arguments)} "
         command += f"{limit}--trainer.default_root_dir {folder}"
         write_text(self.folder / CONTROL, f"{command}\n")
-        print(f"robustparse: the equal-compute control: {command}", file=sys.stderr)
+        say(f"the equal-compute control: {command}")

@@ -1,11 +1,10 @@
 """``robustparse encode``: make a robust encoding and print what it merges."""
 
-from rich import box
 from rich.table import Table
 
 from robustparse.api.encode import StopWordList
 from robustparse.api.encode import encode as make_encoding
-from robustparse.api.tables import terminal
+from robustparse.api.tables import plain_table, terminal
 from robustparse.certificates.clustering import Fidelity
 from robustparse.certificates.recoding import Recoding
 from robustparse.cli.options import DataOptions
@@ -56,9 +55,8 @@ def encode(
 
 def _shares(encoding: Encoding) -> Table:
     tokens = Recoding(**encoding.settings["tokens"])
-    rows = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
-    rows.add_column()
-    rows.add_column(justify="right", no_wrap=True)
+    rows = plain_table("", [""], [""])
+    rows.show_header = False
     rows.add_row("tokens that are read as another word, %", _percent(tokens.recoded, tokens.tokens))
     rows.add_row("tokens with substitutes, %", _percent(tokens.attackable, tokens.tokens))
     rows.add_row(
@@ -74,10 +72,7 @@ def _percent(part: int, whole: int) -> str:
 
 def _largest(encoding: Encoding) -> Table:
     """Make a table of the clusters with the most words, and their most frequent words."""
-    title = f"the {_LARGEST} largest clusters"
-    rows = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    rows.add_column("code")
-    rows.add_column("words", justify="right", no_wrap=True)
+    rows = plain_table(f"the {_LARGEST} largest clusters", ["code"], ["words"])
     rows.add_column("most frequent words")
     largest = sorted(encoding.clusters.items(), key=lambda item: (-len(item[1]), item[0]))
     for code, words in largest[:_LARGEST]:

@@ -4,7 +4,6 @@ A member is a run of ``fit``; ``evaluate`` and ``attack`` score the systems. Thi
 these commands in order, so that their folders are the same as if a user had typed them.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, fields
@@ -21,7 +20,7 @@ from robustparse.cli.main import POSITIONAL, SEVERAL, run
 from robustparse.cli.options import DecodingOptions, are_set
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.devices import chosen_device
-from robustparse.errors import InputError, check_least, check_seed
+from robustparse.errors import InputError, check_least, check_seed, say
 from robustparse.evaluation.attack_processes import Rank
 from robustparse.evaluation.records import SCORES, read_summary
 from robustparse.evaluation.significance import Interval, mean_of_seeds
@@ -104,10 +103,10 @@ def ensemble(
         if unfinished and embeddings:
             check_models(members)
         for member in unfinished:
-            _say(f"training {member.folder.name}")
+            say(f"training {member.folder.name}")
             member.train()
         for name, parts in systems.items():
-            _say(f"scoring {name}")
+            say(f"scoring {name}")
             victim = ["--checkpoint", *(str(folder / "members" / part) for part in parts), *common]
             into, policy = folder / "evaluated" / name, ["--punctuation", module.punctuation]
             _run("evaluate", [*victim, *policy, "--out", str(into)])
@@ -254,7 +253,3 @@ def _rows(means: Mapping[str, Mapping[str, Interval]]) -> Iterator[tuple[str, Ro
         yield name, {score: each.estimate for score, each in scores.items()}
         yield f"{name}, 95 % from", {score: each.lower for score, each in scores.items()}
         yield f"{name}, 95 % to", {score: each.upper for score, each in scores.items()}
-
-
-def _say(text: str) -> None:
-    print(f"robustparse: {text}", file=sys.stderr)

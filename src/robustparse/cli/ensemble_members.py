@@ -180,6 +180,6 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     paths += filter(None, [module.path("train")])
     with suppress(InputError):  # some corpora have no development set
         paths += filter(None, [module.path("dev")])
-    named = {"model": settings["model"], "callbacks": settings["trainer"]["callbacks"]}
+    objects = [settings["model"], settings["trainer"]["callbacks"]]
     files = map(str, each_path(paths))
-    return {file: digest(file) for file in files} | recipe_digests({"init_args": named})
+    return {file: digest(file) for file in files} | recipe_digests(objects)

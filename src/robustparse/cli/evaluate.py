@@ -1,6 +1,5 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -8,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.api.inputs import digest, system_name
-from robustparse.api.progress import print_warnings
 from robustparse.api.sources import Checkpoints
 from robustparse.api.tables import pairs_table, score_table, service_note, terminal
-from robustparse.attacks.victim import CountingVictim
+from robustparse.attacks.victim import counts_of
 from robustparse.cli.options import ShardedDataOptions, VictimOptions
 from robustparse.data.columns import columns_of
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import (
     AnsweringVictim,
@@ -81,13 +79,13 @@ def evaluate(
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
     """
-    source, file = victim.source(), data.file(seed, shard=data.parsed_shard())
+    source, file = victim.source(), data.file(seed)
     opened = source.open(victim.device)
-    before = _counts(opened)  # it may have answered to an earlier shard
+    before = counts_of(opened)  # it may have answered to an earlier shard
     if file.shard is not None:
         _check_shard(out, perturbed_files)
     examples = file.examples(opened, punctuation)
-    print_warnings(opened.warnings(examples, file.name, punctuation))
+    say(*opened.warnings(examples, file.name, punctuation))
     folder = None if out is None else make_folder(Path(out))
     if folder is not None:
         remove_record(folder)
@@ -96,7 +94,7 @@ def evaluate(
     if hypothesis_only is not None:
         hypotheses = _hypothesis_sums(hypothesis_only, victim.device, examples)
     answers = _asked(opened, examples, perturbed or [], seed, pairs or {})
-    service = {each: count - before.get(each, 0) for each, count in _counts(opened).items()}
+    service = {each: count - before.get(each, 0) for each, count in counts_of(opened).items()}
     sums: Sums = {**answers.sums(punctuation), "hypothesis_only": hypotheses, "service": service}
     task, name = opened.task, system_name(source.names)
     run: dict[str, Any] = {
@@ -114,7 +112,7 @@ def evaluate(
     pair_scores = pairs_report(answers.pairs) if answers.pairs else {}
     scores = evaluated(task, run, sums, pair_scores)
     if folder is not None:
-        print_warnings(task.files.not_written(examples, file.name))
+        say(*task.files.not_written(examples, file.name))
         heads = answers.write(folder, punctuation)
         write_scores(folder / SCORES, scores)
         if file.shard is not None:
@@ -123,7 +121,7 @@ def evaluate(
             data_settings = {"limit": data.limit, "columns": columns_of(examples)}
             settings = {**run, **data_settings, "sha256": digests}
             blocks = {PERTURBED: len(examples)} if answers.perturbed else {}
-            write_shard(folder, "evaluate", file.shard, task, settings, sums, heads, blocks)
+            write_shard(folder, "evaluate", str(file.shard), task, settings, sums, heads, blocks)
     names_of = (*task.scores.names, *task.scores.further)
     rows = {
         name: {each: scores[each] for each in names_of},
@@ -132,7 +130,7 @@ def evaluate(
     }
     _print(rows, pair_scores)
     if service:
-        print(f"robustparse: {name}: {service_note(service)}", file=sys.stderr)
+        say(f"{name}: {service_note(service)}")
 
 
 @dataclass(frozen=True)
@@ -189,13 +187,9 @@ def _asked(
     clean = list(predictions(victim, examples))
     noisy = [*perturbed_answers(victim, examples, clean, operations, seed)]
     for each in noisy:
-        print_warnings(idle({each.operation: len(each.copies)}, len(examples)))
+        say(*idle({each.operation: len(each.copies)}, len(examples)))
     outcomes = pair_outcomes(victim, pairs) if pairs else {}
     return _Answers(victim, examples, clean, noisy, outcomes)
-
-
-def _counts(victim: AnsweringVictim) -> dict[str, int]:
-    return victim.counts() if isinstance(victim, CountingVictim) else {}
 
 
 def _check_shard(out: str | None, perturbed_files: str | None) -> None:

@@ -25,7 +25,7 @@ from robustparse.api.progress import quiet
 from robustparse.cli import training_run
 from robustparse.cli.control import EqualComputeControl, without_defenses
 from robustparse.data.datamodule import DataModule
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.files import locked, make_folder
 from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
@@ -136,21 +136,21 @@ class Cli(LightningCLI):
         """Print where the run starts from, now that its settings are accepted."""
         requested = self.requested
         for message in _replaced(self.arguments, self.config[self.subcommand].trainer.callbacks):
-            _say(message)
+            say(message)
         if self.config[self.subcommand].trainer.fast_dev_run:
             return
         if self.config[self.subcommand].get("optimizer"):
-            _say("--optimizer takes the place of model.init_args.optimization and its schedule")
+            say("--optimizer takes the place of model.init_args.optimization and its schedule")
         last = self.folder / LAST
         if self.start is not None:
-            _say(f"resuming from {self.start.path}")
+            say(f"resuming from {self.start.path}")
             if not self.aside and self.start.elsewhere(self.folder) and last.exists():
                 from_old = self.start.path.resolve() == (self.folder / OLD).resolve()
                 fate = "is given up" if from_old else f"becomes {OLD}"
                 dropped = f"metrics from step {self.start.step} on are dropped"
-                _say(f"as it starts, {LAST} {fate}, {dropped}")
+                say(f"as it starts, {LAST} {fate}, {dropped}")
         elif requested is not None:
-            _say(f"no checkpoint in {self.folder} yet, training from the start")
+            say(f"no checkpoint in {self.folder} yet, training from the start")
 
     @rank_zero_only
     def after_fit(self) -> None:
@@ -158,11 +158,11 @@ class Cli(LightningCLI):
         if self.config[self.subcommand].trainer.fast_dev_run:
             return
         if self.start is not None and self.trainer.global_step == self.start.step:
-            _say(
+            say(
                 f"nothing was left to train: {self.start.path} has {self.start.step} steps; to "
                 "train on, raise trainer.max_steps or trainer.max_epochs"
             )
-        _say(training_run.left_by(self.trainer, self.folder))
+        say(training_run.left_by(self.trainer, self.folder))
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         """Add our loggers, callbacks and plugin to the Trainer's settings."""
@@ -314,7 +314,3 @@ def _replaced(arguments: Arguments, callbacks: Any) -> Iterator[str]:
                 f"{path}:{line}: {name} is left out, because a later `callbacks` replaces this "
                 "list; `callbacks+` adds to it"
             )
-
-
-def _say(text: str) -> None:
-    print(f"robustparse: {text}", file=sys.stderr)

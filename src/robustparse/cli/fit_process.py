@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from robustparse.errors import ProcessDiedError
+from robustparse.errors import ProcessDiedError, say
 from robustparse.tracking.stop_request import SIGNALS
 
 
@@ -38,6 +38,6 @@ def fit(options: Sequence[str]) -> None:
         died = f"training was ended by {signal.Signals(-status).name}"
         raise ProcessDiedError(f"{died}; the same command resumes")
     if status > 128:
-        print("robustparse: the same `ensemble` command resumes", file=sys.stderr)
+        say("the same `ensemble` command resumes")
     if status > 0:
         sys.exit(status)

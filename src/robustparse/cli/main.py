@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from robustparse import __version__
 from robustparse.cli.streams import standard_output
-from robustparse.errors import InputError, ProcessDiedError, machine_limit
+from robustparse.errors import InputError, ProcessDiedError, machine_limit, say
 from robustparse.trust import failures_of_trusted_code
 
 if TYPE_CHECKING:
@@ -126,19 +126,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with output.checked(), failures_of_trusted_code():
                 run(command, arguments[1:])
         except (InputError, ProcessDiedError) as error:
-            print(f"robustparse: {error}", file=sys.stderr)
+            say(error)
             sys.exit(2)
         except Exception as error:
             if (limit := machine_limit(error)) is None:
                 raise
-            print(f"robustparse: {limit}", file=sys.stderr)
+            say(limit)
             sys.exit(2)
         except (KeyboardInterrupt, SystemExit) as end:
             # Lightning's trainer turns Ctrl-C into SystemExit.
             causes = (end, end.__context__)
             if not any(isinstance(cause, KeyboardInterrupt) for cause in causes):
                 raise
-            print(f"robustparse: interrupted{RESUMES.get(command, '')}", file=sys.stderr)
+            say(f"interrupted{RESUMES.get(command, '')}")
             sys.exit(INTERRUPTED)
 
 

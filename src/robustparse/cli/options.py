@@ -1,8 +1,8 @@
 """Options that several commands share."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
@@ -127,12 +127,8 @@ class DataOptions(TextOptions):
         unit: FractionOf = "sentences",
         split: str = "test",
         tagger: str | None = None,
-        shard: Shard | None = None,
     ) -> DataFile:
-        """Return the files, of which a fraction is drawn with the seed.
-
-        The shard is taken after the fraction and the limit.
-        """
+        """Return the files, of which a fraction is drawn with the seed."""
         return DataFile(
             self.data,
             seed,
@@ -143,7 +139,6 @@ class DataOptions(TextOptions):
             columns=self.columns,
             split=split,
             tagger=tagger,
-            shard=shard,
         )
 
 
@@ -188,6 +183,10 @@ class ShardOptions:
 @dataclass(frozen=True, kw_only=True)
 class ShardedDataOptions(ShardOptions, DataOptions):
     """The sentences of a command that several runs can share."""
+
+    def file(self, *args: Any, **named: Any) -> DataFile:
+        """Return the files, of which the shard is taken after the fraction and the limit."""
+        return replace(super().file(*args, **named), shard=self.parsed_shard())
 
 
 @dataclass(frozen=True, kw_only=True)

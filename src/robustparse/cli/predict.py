@@ -23,7 +23,7 @@ from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset, is_parquet, refuse_json
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, say
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import (
@@ -93,7 +93,7 @@ def predict(
             for warning in chain(warnings, opened.task.files.not_written(examples, name)):
                 if warning not in warned:
                     warned.add(warning)
-                    print(f"robustparse: {warning}", file=sys.stderr)
+                    say(warning)
             yield from _answered(opened, examples)
             count += len(examples)
 
@@ -109,7 +109,9 @@ def predict(
         digests = {**source.digests(), "data": file.digest()}
         run = {"models": source.names, **source.settings, "data": file.recorded, "format": ending}
         run |= {"columns": columns, "sha256": digests}
-        write_shard(Path(out), "predict", chosen, opened.task, run, {"texts": count}, {"": head})
+        write_shard(
+            Path(out), "predict", str(chosen), opened.task, run, {"texts": count}, {"": head}
+        )
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
 
@@ -158,10 +160,9 @@ def _check_formats(
     of_answers, name = files.ending(data if is_dataset(data) else f"data.{ending}"), Path(out)
     misnamed = not files.multiline and name.suffix.lower() != of_answers
     if misnamed and name.suffix.lower() in files.endings:
-        print(
-            f"robustparse: the answers have the format {of_answers}: commands cannot read them "
-            f"from {out}, unless it is renamed",
-            file=sys.stderr,
+        say(
+            f"the answers have the format {of_answers}: commands cannot read them from {out}, "
+            "unless it is renamed"
         )
 
 

@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from rich import box
 from rich.table import Table
 
 from robustparse.api.augment import TRIES
-from robustparse.api.tables import terminal
+from robustparse.api.tables import plain_table, terminal
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.cli.quickstart_sample import Subject
 from robustparse.data.datamodule import SAMPLE, Augmentation
@@ -164,11 +163,8 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
 def _table(systems: Sequence[PairScores], title: str) -> Table:
     """Join the tables of the report; the title of each stands above its rows."""
     tables = pairs_tables(systems)
-    whole = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    first, *more = tables[0].heads
-    whole.add_column(first.lower(), overflow="fold")
-    for head in more:
-        whole.add_column(head.lower(), justify="right", no_wrap=True)
+    first, *more = map(str.lower, tables[0].heads)
+    whole = plain_table(title, [first], more)
     for table in tables:
         whole.add_row(f"{table.title.lower()}, %")
         for name, cells in table.rows:

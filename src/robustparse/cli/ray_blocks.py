@@ -127,15 +127,9 @@ def _identity(command: ParsedCommand, engine: ShardOptions) -> dict[str, Any]:
             options[key] = checkpoint_files(options[key])
     for value in filter(None, map(options.get, _FILES)):
         digests |= {path: digest(path) for path in ([value] if isinstance(value, str) else value)}
-    objects = {key: value for key, value in options.items() if _describes_objects(value)}
-    digests |= recipe_digests({"init_args": objects})
+    digests |= recipe_digests(options)
     run = {"command": command.function.__name__, "blocks": engine.blocks, "sha256": digests}
     return run | {"options": without_packing(options), "versions": versions()}
-
-
-def _describes_objects(value: Any) -> bool:
-    items = value if isinstance(value, list) else [value]
-    return all(isinstance(item, dict) for item in items)
 
 
 def _claim(folder: Path, run: dict[str, Any]) -> None:

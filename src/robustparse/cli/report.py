@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
 from rich.table import Table
 
 from robustparse.api.report import write_report
-from robustparse.api.tables import terminal
+from robustparse.api.tables import plain_table, terminal
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
@@ -88,11 +87,9 @@ def _first(
 
 
 def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
-    title = f"points more than {names[0]}"
-    table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    table.add_column("system", overflow="fold")
-    for name in ("score", "points", "95 %", "p", "Holm"):
-        table.add_column(name, justify="left" if name == "score" else "right", no_wrap=True)
+    title, right = f"points more than {names[0]}", ("points", "95 %", "p", "Holm")
+    table = plain_table(title, ["system", "score"], right)
+    table.columns[1].no_wrap = True
     for difference in differences:
         points = difference.tested.points
         table.add_row(
@@ -109,10 +106,7 @@ def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
 def _worst_table(systems: Sequence[WorstOfAttacks]) -> Table:
     """Make the table of the page with a row for each attack, so that it fits into 80 columns."""
     made = worst_table(systems)
-    table = Table(title=made.label.lower(), box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    table.add_column("system", overflow="fold")
-    table.add_column("under", overflow="fold")
-    table.add_column("score", justify="right", no_wrap=True)
+    table = plain_table(made.label.lower(), ["system", "under"], ["score"])
     heads = [head.replace("\n", " ") for head in made.heads[1:]]
     for name, cells in made.rows:
         for row, (head, cell) in enumerate(zip(heads, cells, strict=True)):

@@ -1,11 +1,10 @@
 """``robustparse substitutes``: make a substitution table from sources and data."""
 
-from rich import box
 from rich.table import Table
 
 from robustparse.api.sources import DataFile
 from robustparse.api.substitutes import substitutes as make_table
-from robustparse.api.tables import shown, terminal
+from robustparse.api.tables import plain_table, shown, terminal
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.options import TextOptions
 from robustparse.tagsets import Tagset
@@ -75,15 +74,8 @@ def substitutes(
 
 def _sizes(table: SubstitutionTable) -> Table:
     """Make a table of what each source, and all sources together, can change."""
-    rows = Table(box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    rows.add_column("source", overflow="fold")
-    for heading in (
-        "words with\nsubstitutes",
-        "tokens with\nsubstitutes",
-        "tokens\n%",
-        "substitutes\nper token",
-    ):
-        rows.add_column(heading, justify="right", no_wrap=True)
+    headings = ("words with\nsubstitutes", "tokens with\nsubstitutes", "tokens\n%")
+    rows = plain_table("", ["source"], (*headings, "substitutes\nper token"))
     sizes = dict(table.settings["sizes"])
     names = {"pooled": "all sources", "table": "with --symmetric"}
     if not table.settings["symmetric"]:

@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from rich import box
 from rich.table import Table
 
 from robustparse import __version__
 from robustparse.api.inputs import system_name
-from robustparse.api.progress import print_warnings
 from robustparse.api.sources import NamedVictim, VictimSource
-from robustparse.api.tables import terminal
+from robustparse.api.tables import plain_table, terminal
 from robustparse.cli.options import DecodingOptions
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
 from robustparse.files import make_folder, write_json
@@ -82,7 +80,7 @@ def _column(
         first = sources[0]
         if opened.task.name == first.task.name:
             warnings = opened.warnings(first.originals, first.name)
-            print_warnings(f"{target}: {warning}" for warning in warnings)
+            say(*(f"{target}: {warning}" for warning in warnings))
         return transferred(opened, sources)
     except InputError as error:
         error.path = error.path or target
@@ -96,10 +94,7 @@ def _table(
     columns: Sequence[Sequence[Transfer]],
 ) -> Table:
     title = f"lower {score_name(score)}, % of all sentences (of those that fooled the source)"
-    table = Table(title=title, box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    table.add_column("made against")
-    for number, _ in enumerate(targets, start=1):
-        table.add_column(str(number), justify="right", no_wrap=True)
+    table = plain_table(title, ["made against"], [str(n) for n in range(1, 1 + len(targets))])
     rows = [f"source {number}" for number, _ in enumerate(sources, start=1)]
     for number, row in enumerate(rows):
         table.add_row(row, *(_cell(column[number]) for column in columns))

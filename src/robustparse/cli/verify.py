@@ -4,11 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from robustparse.api.inputs import Paths
-from robustparse.api.tables import shown, terminal
+from robustparse.api.tables import plain_table, shown, terminal
 from robustparse.api.verify import verify as verified
 from robustparse.cli.options import DECODING, VictimOptions
 from robustparse.metrics import score_label
@@ -53,10 +50,8 @@ def verify(
     rows = verified(stored, source, data, sentences, seed, device)
     size = min(sentences, len(stored["counted"]))
     label = score_label(named(stored["task"]).scores.headline)
-    table = Table(box=box.SIMPLE, collapse_padding=True, pad_edge=False)
-    table.add_column(f"{size} sentences", overflow="fold")
-    for heading in (f"{label}, entry", f"{label}, now", "sentences that differ"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = (f"{label}, entry", f"{label}, now", "sentences that differ")
+    table = plain_table("", [f"{size} sentences"], headings)
     for row in rows:
         cells = (shown(row.claimed, 2), shown(row.found, 2), str(row.differing))
         table.add_row(row.name, *cells)

@@ -5,7 +5,7 @@ continues with the sentences that have no record. ``run.json`` describes the run
 different runs never mix; one process at a time may write into the folder.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -15,7 +15,6 @@ from typing import Self, TextIO
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
-from robustparse.data.shard import Shard
 from robustparse.evaluation.attack_log import remove_logs
 from robustparse.evaluation.attack_processes import Source, Speed, attacked_records, drain
 from robustparse.evaluation.attack_summary import AttackSummary
@@ -121,23 +120,19 @@ class AttackFolder:
         for file in share_files(self.folder):
             file.unlink()
         remove_logs(self.folder)
-        if "shard" not in self.run:
+        if "shard" not in self.run:  # others may hold sentences that the attack can change
             self.totals.changeable.check(self.attack, [*self._examples.values()])
         summary = self.totals.summary(
             self.run, self.attack.budget, speed.summary(len(self.pending)), versions()
         )
         write_json(self.folder / SUMMARY, summary)
         if "shard" in self.run:
-            self._write_shard(speed, {EXAMPLES: "", f"adversarial{ending}": head})
+            totals = {"attack": self.totals.counts(), "speed": asdict(speed)}
+            sums = {**totals, "pending": len(self.pending)}
+            heads = {EXAMPLES: "", f"adversarial{ending}": head}
+            shard, run = self.run["shard"], self.run
+            write_shard(self.folder, "attack", shard, self.task, run, sums, heads)
         return summary
-
-    def _write_shard(self, speed: Speed, heads: Mapping[str, str]) -> None:
-        """Write what `merge` needs; other shards may hold sentences that the attack can change."""
-        shard = Shard.parse(self.run["shard"])
-        run = {key: value for key, value in self.run.items() if key != "shard"}
-        totals = {"attack": self.totals.counts(), "speed": asdict(speed)}
-        sums = {**totals, "pending": len(self.pending)}
-        write_shard(self.folder, "attack", shard, self.task, run, sums, heads)
 
     def _sorted_into(self, examples: TextIO) -> Iterator[Written]:
         """Write all records by id; yield each sentence with its adversarial words.

@@ -31,7 +31,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.engine.statistics import Statistics
-from robustparse.attacks.victim import CountingVictim, Victim
+from robustparse.attacks.victim import Victim, counts_of
 from robustparse.errors import InputError, ProcessDiedError, Stopped
 from robustparse.evaluation.records import (
     ExampleRecord,
@@ -139,16 +139,12 @@ def attacked_records(
     task: Task, attack: Attack, victim: Victim, examples: Sequence[Example]
 ) -> Records:
     """Attack sentences in this process."""
-    statistics, before = Statistics(), _counts_of(victim)
+    statistics, before = Statistics(), counts_of(victim)
     with closing(attack.run(examples, victim, statistics)) as results:
         for result in results:
             yield example_record(task, result)
-    counts = {name: count - before[name] for name, count in _counts_of(victim).items()}
+    counts = {name: count - before[name] for name, count in counts_of(victim).items()}
     return Speed.of(statistics, counts)
-
-
-def _counts_of(victim: Victim) -> dict[str, int]:
-    return victim.counts() if isinstance(victim, CountingVictim) else {}
 
 
 def drain(records: Records, take: Callable[[ExampleRecord], None]) -> Speed:

@@ -13,7 +13,6 @@ from typing import Any
 
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.certificates.exhaustion import Exhaustive
-from robustparse.data.shard import Shard
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.certificate_records import (
@@ -99,9 +98,8 @@ def certify_into(
         summary = scores.summary(run, speed_summary(sums), versions())
         write_json(folder / SUMMARY, summary)
         if "shard" in run:
-            shard, heads = Shard.parse(run["shard"]), {CERTIFICATES: ""}
-            settings = {key: value for key, value in run.items() if key != "shard"}
-            write_shard(folder, "certify", shard, victim.task, settings, sums, heads)
+            heads = {CERTIFICATES: ""}
+            write_shard(folder, "certify", run["shard"], victim.task, run, sums, heads)
         return summary
 
 

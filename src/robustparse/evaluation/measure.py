@@ -18,7 +18,7 @@ from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_details import NOT_MEASURED
-from robustparse.evaluation.records import EXAMPLES, SUMMARY, WHEN, Pair, pairs_of, read_finished
+from robustparse.evaluation.records import EXAMPLES, SUMMARY, WHEN, ExampleRecord, read_finished
 from robustparse.files import file_digest, read_json, write_json
 
 QUALITY = "quality.json"
@@ -53,16 +53,15 @@ def measure(
         InputError: the folder holds no finished attack, or a model cannot be loaded.
     """
     summary, records = read_finished(folder)
-    pairs = pairs_of(records, folder / EXAMPLES)
     digest = file_digest(folder / EXAMPLES)
     measures = _held(folder, digest)
     due: dict[str, Callable[[], dict[str, Any]]] = {}
     if vectors is not None:
-        due["word_similarity"] = partial(word_similarity, pairs, vectors)
+        due["word_similarity"] = partial(word_similarity, records, vectors)
     if encoder is not None:
-        due["sentence_similarity"] = partial(sentence_similarity, pairs, encoder)
+        due["sentence_similarity"] = partial(sentence_similarity, records, encoder)
     if language_model is not None:
-        due["perplexity"] = partial(perplexity, pairs, language_model, on_texts)
+        due["perplexity"] = partial(perplexity, records, language_model, on_texts)
     quality: dict[str, Any] = {}
     for name, taken in due.items():
         measures[name] = taken()
@@ -76,13 +75,17 @@ def measure(
 
 
 def perplexity(
-    pairs: Sequence[Pair],
+    records: Sequence[ExampleRecord],
     model: LanguageModel,
     on_texts: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> dict[str, Any]:
     """Compute perplexities before and after; each distinct text is read once."""
     texts = sorted(
-        {words for pair in pairs for words in (pair.before, pair.after)},
+        {
+            tuple(words)
+            for record in records
+            for words in (record["tokens"], record["adversarial_tokens"])
+        },
         key=lambda words: (len(words), words),
     )
     values: dict[tuple[str, ...], float] = {}
@@ -90,39 +93,44 @@ def perplexity(
         chunk = texts[begin : begin + _TEXTS_AT_ONCE]
         values.update(zip(chunk, model.perplexities(chunk).tolist(), strict=True))
         on_texts(len(values), len(texts))
-    groups = {"all": list(pairs), **_groups(pairs)}
+    groups = {"all": records, **_groups(records)}
     return {
         "model": model.model,
         "kind": model.kind,
         **{
             name: {
                 "sentences": len(group),
-                "clean": _middle([values[pair.before] for pair in group]),
-                "attacked": _middle([values[pair.after] for pair in group]),
+                "clean": _middle([values[tuple(record["tokens"])] for record in group]),
+                "attacked": _middle(
+                    [values[tuple(record["adversarial_tokens"])] for record in group]
+                ),
             }
             for name, group in groups.items()
         },
     }
 
 
-def word_similarity(pairs: Sequence[Pair], vectors: WordVectorCosine) -> dict[str, Any]:
+def word_similarity(records: Sequence[ExampleRecord], vectors: WordVectorCosine) -> dict[str, Any]:
     """Compute cosines of changed words and their originals, lower-cased, if both have vectors."""
     groups: dict[str, Any] = {}
-    for name, group in _groups(pairs).items():
-        words = [(pair.before[at], pair.after[at]) for pair in group for at in pair.changed]
-        cosines = vectors.cosines([old for old, _ in words], [new for _, new in words])
+    for name, group in _groups(records).items():
+        old = [record["tokens"][at] for record in group for at in record["edited"]]
+        new = [record["adversarial_tokens"][at] for record in group for at in record["edited"]]
+        cosines = vectors.cosines(old, new)
         known = cosines[~np.isnan(cosines)]
-        left_out = len(words) - len(known)
-        groups[name] = {"words": len(words), "without_vector": left_out, **_middle(known)}
+        left_out = len(old) - len(known)
+        groups[name] = {"words": len(old), "without_vector": left_out, **_middle(known)}
     return {"vectors": vectors.vectors, "measure": "cosine", **groups}
 
 
-def sentence_similarity(pairs: Sequence[Pair], encoder: SentenceSimilarity) -> dict[str, Any]:
+def sentence_similarity(
+    records: Sequence[ExampleRecord], encoder: SentenceSimilarity
+) -> dict[str, Any]:
     """Compute similarities of changed sentences to the originals; unchanged ones are left out."""
     groups: dict[str, Any] = {}
-    for name, group in _groups(pairs).items():
-        texts = [" ".join(pair.after) for pair in group]
-        others = [" ".join(pair.before) for pair in group]
+    for name, group in _groups(records).items():
+        texts = [" ".join(record["adversarial_tokens"]) for record in group]
+        others = [" ".join(record["tokens"]) for record in group]
         groups[name] = {"sentences": len(group), **_middle(encoder.between(texts, others))}
     return {"model": encoder.model, "measure": encoder.measure, **groups}
 
@@ -140,9 +148,9 @@ def in_summary(measures: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return short
 
 
-def _groups(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    changed = [pair for pair in pairs if pair.changed]
-    return {"changed": changed, "success": [pair for pair in changed if pair.success]}
+def _groups(records: Sequence[ExampleRecord]) -> dict[str, Sequence[ExampleRecord]]:
+    changed = [record for record in records if record["edited"]]
+    return {"changed": changed, "success": [record for record in changed if record["success"]]}
 
 
 def _middle(values: Sequence[float] | NDArray[np.float64]) -> dict[str, float | None]:

@@ -6,7 +6,7 @@ the type of every field and drops unknown fields; a damaged line or file is one 
 """
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -402,10 +402,24 @@ def read_records(path: Path) -> Iterator[ExampleRecord]:
     """Yield the records of an ``examples.jsonl``.
 
     Raises:
-        InputError: see `stored_records`.
+        InputError: see `stored_records`; or the changed words of a sentence are not those that its
+            record names.
     """
-    for stored in stored_records(path, ExampleRecord):
-        yield stored.record
+    for record, _, line, _, _ in stored_records(path, ExampleRecord):
+        with as_written(path, "attack", line=line):
+            if record["edited"] != _edited(record["tokens"], record["adversarial_tokens"]):
+                raise ValueError("edited does not follow from the words")
+        yield record
+
+
+def _edited(words: Sequence[str], new: Sequence[str]) -> list[int]:
+    """Return the positions of changed words.
+
+    Raises:
+        ValueError: there are not as many words as before.
+    """
+    both = enumerate(zip(words, new, strict=True))
+    return [position for position, (old, word) in both if old != word]
 
 
 def share_file(folder: Path, rank: int) -> Path:
@@ -500,7 +514,6 @@ def check_record(task: Task, record: ExampleRecord, example: Example) -> None:
         Exception: the record's values do not fit together; see `files.as_written`.
     """
     reading, new = task.files.reading(example), tuple(record["adversarial_tokens"])
-    both = enumerate(zip(reading.sentence.words, new, strict=True))
     counted = np.ones(len(example.sentence), dtype=np.bool_)
     counted[record.get("uncounted", [])] = False
     _, clean, attacked = task.answers.of(record)
@@ -509,7 +522,7 @@ def check_record(task: Task, record: ExampleRecord, example: Example) -> None:
         text=reading.sentence,
         words=new,
         read=reading.of(new),
-        edited=tuple(position for position, (old, word) in both if old != word),
+        edited=tuple(_edited(reading.sentence.words, new)),
         clean=clean,
         attacked=attacked,
         counted=tuple(counted.tolist()),
@@ -621,46 +634,3 @@ def read_adversarial(folder: Path, task: Task, records: Sequence[ExampleRecord])
         problem = f"{len(copies)} sentences, and {len(records)} lines in {EXAMPLES}"
         raise InputError(problem, path=paths[0], remedy=REMEDY)
     return copies
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The words of a sentence before and after an attack.
-
-    Args:
-        id: the example's id.
-        before: the original words.
-        after: the adversarial words, as many.
-        success: whether the attack succeeded.
-        context: the words of the other text of a pair, or empty.
-    """
-
-    id: int
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    success: bool
-    context: tuple[str, ...] = ()
-
-    @property
-    def changed(self) -> list[int]:
-        """Positions of the changed words, from 0."""
-        both = zip(self.before, self.after, strict=True)
-        return [position for position, (old, new) in enumerate(both) if old != new]
-
-
-def pairs_of(records: Iterable[ExampleRecord], path: Path) -> list[Pair]:
-    """Return the words of records of a file.
-
-    Raises:
-        InputError: the two texts of a sentence have different lengths.
-    """
-    pairs = []
-    for record in records:
-        before, after = tuple(record["tokens"]), tuple(record["adversarial_tokens"])
-        if len(before) != len(after):
-            problem = f"{len(after)} adversarial words for {len(before)} words"
-            key = f"sentence {record['id']}"
-            raise InputError(problem, path=path, key=key, remedy=REMEDY)
-        context = tuple(record.get("context", ()))
-        pairs.append(Pair(record["id"], before, after, record["success"], context))
-    return pairs

@@ -18,7 +18,7 @@ from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.claim import differences
 from robustparse.evaluation.records import Count, read_record
 from robustparse.evaluation.versions import versions
-from robustparse.files import write_json, written
+from robustparse.files import in_short, write_json, written
 from robustparse.tasks.task import Task
 
 SHARD = "shard.json"
@@ -95,7 +95,7 @@ def remove_record(out: Path) -> None:
 def write_shard(
     out: Path,
     command: str,
-    shard: Shard,
+    shard: str,
     task: Task,
     run: Mapping[str, Any],
     sums: Sums,
@@ -107,9 +107,9 @@ def write_shard(
     Args:
         out: its folder or file.
         command: the command.
-        shard: the shard.
+        shard: such as ``2/4``.
         task: the task of the answers.
-        run, sums: see `ShardRecord`.
+        run, sums: see `ShardRecord`; the shard is left out of the settings.
         heads: the heads of its files by name.
         blocks: the lines of a block by name, of files with several blocks.
     """
@@ -122,8 +122,9 @@ def write_shard(
         for name, head in heads.items()
     }
     answers = {"task": task.name, "language": task.answers.language}
-    about = {"command": command, "shard": str(shard), **answers}
-    record = {**about, "run": run, "versions": versions(), "sums": sums, "files": files}
+    about = {"command": command, "shard": shard, **answers}
+    settings = {key: value for key, value in run.items() if key != "shard"}
+    record = {**about, "run": settings, "versions": versions(), "sums": sums, "files": files}
     write_json(record_file(out), record)
 
 
@@ -148,7 +149,7 @@ def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
             raise InputError(problem, path=path, remedy="give each shard once")
         found[shard.number] = stored
     if missing := [f"{number}/{count}" for number in range(1, count + 1) if number not in found]:
-        problem = f"{len(missing)} of {count} shards are missing: {_listed(missing)}"
+        problem = f"{len(missing)} of {count} shards are missing: {in_short(missing, _SHOWN)}"
         raise InputError(problem, remedy="run their commands, and give all shards")
     return [found[number] for number in sorted(found)]
 
@@ -162,13 +163,9 @@ def _check_finished(paths: Sequence[Path]) -> None:
     if unfinished := [str(path) for path in paths if not record_file(path).exists()]:
         name = record_file(Path(unfinished[0])).name
         problem = f"{len(unfinished)} of {len(paths)} shards are not finished, or were not written "
-        problem += f"with --shard: {_listed(unfinished)} (no {name})"
+        problem += f"with --shard: {in_short(unfinished, _SHOWN)} (no {name})"
         remedy = "run their commands again"
         raise InputError(problem, path=unfinished[0], remedy=remedy)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _read(path: Path) -> StoredShard:

@@ -177,7 +177,7 @@ def check_objects(
             line if known.
     """
     classes = {} if arguments is None else arguments.classes
-    for class_path, init_args, key in _each_object(options.as_dict(), ""):
+    for class_path, init_args, key in each_object(options.as_dict()):
         file, line = classes.get(class_path.rpartition(".")[2], (path, None))
         made = trust.allowed_class(class_path)
         with located(file, line):
@@ -216,11 +216,11 @@ def check_nulls(
         )
 
 
-def _each_object(value: Any, key: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield class path, arguments and key of every object that options describe."""
+def each_object(value: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield class path, arguments and key of every object that plain values describe."""
     if isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _each_object(item, f"{key}[{index}]")
+            yield from each_object(item, f"{key}[{index}]")
     elif isinstance(value, dict):
         if isinstance(class_path := value.get("class_path"), str):
             if value.get(_UNTYPED):
@@ -228,7 +228,7 @@ def _each_object(value: Any, key: str) -> Iterator[tuple[str, dict[str, Any], st
             full = trust.full_path(class_path) or class_path
             yield full, value.get("init_args") or {}, key
         for name, item in value.items():
-            yield from _each_object(item, f"{key}.{name}".removeprefix("."))
+            yield from each_object(item, f"{key}.{name}".removeprefix("."))
 
 
 class _Reader:

@@ -5,18 +5,18 @@ the classes that the file names.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.tag_errors import TagErrors
 from robustparse.attacks.goals.wrong_form import WrongForm
+from robustparse.options.arguments import each_object
 from robustparse.options.installed import CONFIGS, comment_of, names_in
 from robustparse.options.yaml_files import read_yaml
+from robustparse.trust import allowed_class
 
 _PAPER = re.compile(r"[A-Z][\w-]+(?: et al\.| and [A-Z][\w-]+)? \d{4}")
 _GOALS = (AttachmentDrop, WrongForm, LabelFlip, TagErrors)
@@ -44,7 +44,8 @@ class RecipeFacts:
         """Read the facts of an installed file."""
         paper = _PAPER.search(comment_of(path))
         needs, changes, allowed = dict[str, None](), dict[str, None](), set(TASKS)
-        for kind in _classes(read_yaml(path)):
+        for class_path, _, _ in each_object(read_yaml(path)):
+            kind = allowed_class(class_path)
             needs |= dict.fromkeys(getattr(kind, "needs", ()))
             changes |= dict.fromkeys(filter(None, [getattr(kind, "changes", "")]))
             allowed &= set(getattr(kind, "tasks", ())) or allowed
@@ -71,14 +72,3 @@ def recipes_without(needs: Collection[str], task: str) -> list[str]:
         if task in each.tasks and not set(needs) & set(each.needs)
     ]
     return sorted(able, key=lambda name: "scores" in facts[name].needs)
-
-
-def _classes(settings: Any) -> Iterator[type]:
-    """Yield the classes that settings name, at any depth."""
-    if isinstance(settings, dict):
-        if isinstance(path := settings.get("class_path"), str):
-            room, _, name = path.rpartition(".")
-            yield getattr(import_module(room), name)
-        settings = list(settings.values())
-    for part in settings if isinstance(settings, list) else ():
-        yield from _classes(part)

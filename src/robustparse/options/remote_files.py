@@ -7,7 +7,6 @@ succeeds. Downloads stay in a cache, since other processes may read them.
 import os
 import re
 import shutil
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -15,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.files import BLOCKS, folder_digest
 from robustparse.options.arguments import TAKE_SEVERAL, each_option, plain_key
 
@@ -62,7 +61,7 @@ def local_files(
     yield local_arguments
     for url, local in outputs.items():
         _upload(local, url)
-        print(f"robustparse: uploaded to {url}", file=sys.stderr)
+        say(f"uploaded to {url}")
         shutil.rmtree(local.parent.parent)
 
 

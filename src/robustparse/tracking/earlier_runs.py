@@ -10,7 +10,6 @@ anything.
 """
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.files import writing
 from robustparse.reports.training import CONTROL
 from robustparse.reports.training import FILE as METRICS
@@ -53,10 +52,9 @@ class SetAside(Callback):
         if trainer.is_global_zero:
             if self.files:
                 moved = set_aside(self.folder, self.files)
-                print(
-                    f"robustparse: moved the earlier run in {self.folder} to {moved} (to continue "
-                    f"it: --trainer.default_root_dir {moved} --ckpt_path last)",
-                    file=sys.stderr,
+                say(
+                    f"moved the earlier run in {self.folder} to {moved} (to continue it: "
+                    f"--trainer.default_root_dir {moved} --ckpt_path last)"
                 )
             for logger in trainer.loggers:
                 if isinstance(folder := getattr(logger, "log_dir", None), str):
