@@ -1,8 +1,8 @@
 """Options that several commands share."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
@@ -128,7 +128,10 @@ class DataOptions(TextOptions):
         split: str = "test",
         tagger: str | None = None,
     ) -> DataFile:
-        """Return the files, of which a fraction is drawn with the seed."""
+        """Return the files, of which a fraction is drawn with the seed.
+
+        A shard is taken after the fraction and the limit.
+        """
         return DataFile(
             self.data,
             seed,
@@ -139,7 +142,12 @@ class DataOptions(TextOptions):
             columns=self.columns,
             split=split,
             tagger=tagger,
+            shard=self.parsed_shard(),
         )
+
+    def parsed_shard(self) -> Shard | None:
+        """Return None: all sentences are read."""
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,10 +191,6 @@ class ShardOptions:
 @dataclass(frozen=True, kw_only=True)
 class ShardedDataOptions(ShardOptions, DataOptions):
     """The sentences of a command that several runs can share."""
-
-    def file(self, *args: Any, **named: Any) -> DataFile:
-        """Return the files, of which the shard is taken after the fraction and the limit."""
-        return replace(super().file(*args, **named), shard=self.parsed_shard())
 
 
 @dataclass(frozen=True, kw_only=True)
