@@ -15,6 +15,7 @@ import pytest
 from robustparse import files
 from robustparse.errors import InputError
 from robustparse.files import (
+    checkpoint_file,
     make_folder,
     opened,
     plain_name,
@@ -23,6 +24,7 @@ from robustparse.files import (
     read_text,
     write_text,
 )
+from robustparse.pretrained.loading import model_folder
 
 
 def zipped(**content: bytes) -> bytes:
@@ -76,6 +78,23 @@ def test_what_cannot_be_unpacked_is_called_packed(name, tmp_path, monkeypatch):
         assert caught.value.path == str(tmp_path / "a")
         assert says in caught.value.found
         assert "iconv" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "last.ckpt", "other.bin"])
+def test_what_git_has_not_fetched_is_a_pointer(name, tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    pointer = tmp_path / name
+    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 9\n")
+    readers = [*READERS, checkpoint_file]
+    if name in ("model.safetensors", "tokenizer.json"):
+        readers.append(lambda path: model_folder(str(path.parent), download=False))
+    else:  # a file that a pretrained model does not need
+        model_folder(str(tmp_path), download=False)
+    for read in readers:
+        with pytest.raises(InputError) as caught:
+            read(pointer)
+        assert caught.value.path == str(pointer)
+        assert "Git LFS" in caught.value.found
 
 
 def test_a_fault_of_what_reads_a_packed_file_is_no_damage(tmp_path):

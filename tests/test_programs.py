@@ -255,6 +255,8 @@ SETTINGS = {
     "data: !!set {folder}": (None, 1),
     "data: null": ("data", 1),
     "model: []": ("model", 1),
+    "data: {init_args: {batches: 400}}": ("data.init_args.batches", 1),
+    "data:\n  init_args:\n    augmentation: [a.tsv]": ("data.init_args.augmentation", 3),
     "last_checkpoint: [every_n_train_steps]": ("last_checkpoint", 1),
     "x: &t {trainer: [max_steps]}\n<<: *t": ("trainer", 1),
     "trainer: {max_steps: 2}\ntrainer: {max_epochs: 1}": (None, 2),

@@ -280,7 +280,7 @@ def whole_number(setting: str, value: object) -> int:
 
 
 def check_least(owner: str, least: int = 1, /, **settings: int | None) -> None:
-    """Reject numbers that are too small, and what is no whole number.
+    """Reject numbers that are too small, and values that are not whole numbers.
 
     Args:
         owner: the owner of the options, as in ``search``; ``--`` for those of a command.

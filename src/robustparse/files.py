@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from glob import iglob
 from io import BytesIO
 from pathlib import Path
@@ -57,6 +57,8 @@ _PACKED = {
     b"]\0\0": "LZMA",
     b"\x04\x22\x4d\x18": "LZ4",
 }
+# The beginning of what Git leaves in place of a large file that it has not fetched.
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _ENDLESS = {Path("/dev") / name for name in ("zero", "full", "random", "urandom")}
 _TAR = (257, b"ustar")  # offset and content of the mark of an archive
 _START = 262  # number of first bytes that `_packed_by` needs
@@ -93,7 +95,7 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
         key: the option that names it.
 
     Raises:
-        InputError: there is no such checkpoint.
+        InputError: there is no such checkpoint, or it was not fetched.
     """
     path = fetched(path) if isinstance(path, str) and path.startswith(HUB) else Path(path)
     path = Path(os.path.expanduser(path))  # noqa: PTH111 - `Path` raises on names such as ~a
@@ -103,6 +105,7 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
             if file.name == WEIGHTS and not file.with_name(VOCABULARY).is_file():
                 found, expected = f"there is no {VOCABULARY} next to it", "a model of robustparse"
                 raise InputError(found, path=file, key=key, expected=expected, remedy=_AS_VICTIM)
+            check_fetched(file)
             return file
         if os.path.lexists(file):  # the folder's other checkpoint is not meant
             found = "a link to a missing file" if Path(file).is_symlink() else "not a regular file"
@@ -113,6 +116,24 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     if path.name.startswith("hf:"):
         remedy = _AS_VICTIM
     raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
+
+
+def check_fetched(path: Path) -> None:
+    """Check that a file is not the pointer that Git leaves in place of a file it has not fetched.
+
+    A file that cannot be read passes: what reads it reports that.
+
+    Raises:
+        InputError: it is a pointer of Git LFS.
+    """
+    with suppress(OSError), path.open("rb") as file:
+        _check_fetched(file.read(len(_POINTER)), path)
+
+
+def _check_fetched(start: bytes, path: Path) -> None:
+    if start.startswith(_POINTER):
+        found = "a pointer of Git LFS to a file that was not fetched"
+        raise InputError(found, path=path, remedy="run `git lfs pull` in its folder")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -131,7 +152,7 @@ def read_bytes(path: Path) -> bytes:
 def unpacked(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes, which is unpacked as by `read_bytes`.
 
-    A packed file is unpacked whole first: only its end tells whether it is damaged.
+    A packed file is unpacked whole first, because damage shows only at its end.
 
     Raises:
         InputError: see `read_bytes`.
@@ -145,8 +166,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes piece by piece, unpacked as by `read_bytes`.
 
     Raises:
-        InputError: it is missing, unreadable, damaged, holds several files, or is packed in another
-            format.
+        InputError: it is missing, not fetched, unreadable, damaged, holds several files, or is
+            packed in another format.
     """
     with _opened(path) as (file, _):
         yield file
@@ -161,6 +182,7 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str | None]]:
             raise InputError("a device that never ends", path=path, expected="a file")
         with path.open("rb") as file:
             start = file.read(_START)
+            _check_fetched(start, path)
             how = _packed_by(start)
             whole: IO[bytes] = file if file.seekable() else BytesIO(start + file.read())
             whole.seek(0)
@@ -249,7 +271,7 @@ def matching_files(pattern: str) -> list[str]:
 
 
 def in_short(names: Sequence[str], most: int = 3) -> str:
-    """Return a list of files for a message, which names at most so many of them."""
+    """Return a list of files for a message, which names at most `most` of them."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 

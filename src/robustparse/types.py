@@ -183,10 +183,12 @@ class Row:
     """A row of a table, from which a writer restores the columns that commands do not change.
 
     Args:
+        line: its first line in the file, from 1; in a dataset or Parquet file its number.
         values: column -> value, in the order of the file.
         layout: the format of its table.
     """
 
+    line: int
     values: Mapping[ColumnName, Any]
     layout: Layout
 
@@ -208,8 +210,8 @@ class Example:
         ending: the ending of a file of such examples, such as ``.conllx``; empty if made in memory.
         path: the file or dataset that it was read from, for messages; empty if made in memory.
             Examples that differ in it only are equal.
-        start: its first line in that file, from 1; in a dataset or Parquet file its number; 0 if
-            made in memory. Examples that differ in it only are equal.
+        start: without a row, its first line in that file, from 1; 0 if made in memory. Examples
+            that differ in it only are equal.
     """
 
     id: int
@@ -224,7 +226,7 @@ class Example:
     @property
     def line(self) -> int:
         """Its first line in its file; its number, from 1, if made in memory."""
-        return self.start or self.id + 1
+        return self.start or self.id + 1 if self.row is None else self.row.line
 
     def place(self, path: object) -> str:
         """Return its file and line for a message.

@@ -67,7 +67,7 @@ def example(block: str = "", words: str = "show river in s0") -> Example:
 def raw_row(line: str) -> Row:
     """The row of a raw text, an utterance, a form and slots."""
     layout = Layout("tsv", texts=(1,), label=2, raw=(0, 3))
-    return Row(dict(enumerate(line.split("\t"))), layout)
+    return Row(1, dict(enumerate(line.split("\t"))), layout)
 
 
 def attacked(

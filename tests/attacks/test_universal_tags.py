@@ -201,6 +201,10 @@ def test_characters_of_a_language_are_those_of_its_training_words() -> None:
         with pytest.raises(InputError) as error:
             part.for_victim(untrained)
         assert error.value.key == type(part).__name__
+    without_new = CharacterEdits(edits=["delete"], sample=None, alphabet=None)
+    assert without_new.for_victim(untrained).propose([Slot(0, Sentence(("ab",)), 0)], 0) == [
+        ["b", "a"]
+    ]
     with pytest.raises(InputError):
         SeenInTraining().accept([slot], [["e"]], untrained)
     (found,) = edits.propose([slot], 0)

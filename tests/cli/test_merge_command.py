@@ -296,7 +296,7 @@ def test_the_scripts_of_the_guide_start_every_shard(variable, values, tmp_path):
 @pytest.mark.parametrize("ends", [(0, 2, 2, 5), (3, 5), (0, 0), (5, 5)])
 def test_tables_of_any_kind_are_joined_as_one(kind, ends, tmp_path):
     layout = Layout(kind, ("te\nxt",), "label", ",", header=kind == "csv")
-    rows = [Row({"te\nxt": f"é\n{at}", "label": "[\n"}, layout) for at in range(5)]
+    rows = [Row(at, {"te\nxt": f"é\n{at}", "label": "[\n"}, layout) for at in range(5)]
     shards = []
     for number, (first, end) in enumerate(pairwise((0, *ends)), start=1):
         path = tmp_path / str(number)

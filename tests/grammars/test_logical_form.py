@@ -121,6 +121,7 @@ PAIRS = {
         ("( lambda $0:e ( a $0 ) )", "( lambda $1:e ( a $1 ) )", True, False),
         ("( lambda $0:e ( a $0 ) )", "( lambda $1:e ( a $0 ) )", False, False),
         ("( and:<t*,t> a:<e,t> b )", "( and:<t*,t> b a:<e,t> )", True, False),
+        ("( capital:<c,t> x )", "( capital:<s,c> x )", False, False),
     ],
     "prolog": [
         ("b ( ANS ) , a ( ANS )", "a ( ANS ) , b ( ANS )", True, True),

@@ -10,7 +10,7 @@ import pytest
 from robustparse.errors import InputError
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.registry import named
-from robustparse.types import Example, Label, Sentence
+from robustparse.types import Example, Label, Layout, Row, Sentence
 
 TASK = CLASSIFICATION
 SURE = Label("pos", {"neg": 0.12344, "pos": 0.87656})
@@ -112,7 +112,8 @@ def test_what_a_model_cannot_read_is_refused_by_line():
     def check(examples):
         raise InputError("cannot be read")
 
-    for start, line in ((7, 7), (0, None)):
+    row = Row(7, {0: "a b", 1: "pos"}, Layout("tsv", (0,), 1))
+    for each, line in ((row, 7), (None, None)):
         with pytest.raises(InputError) as error:
-            TASK.files.check([replace(example("pos"), start=start)], "x.tsv", check)
+            TASK.files.check([replace(example("pos"), row=each)], "x.tsv", check)
         assert (error.value.path, error.value.line) == ("x.tsv", line)

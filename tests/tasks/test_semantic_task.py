@@ -1,5 +1,6 @@
 """Semantic parsing as a task: files, scores, records, drawings, warnings, data modules."""
 
+import json
 import pickle
 from pathlib import Path
 from xml.etree import ElementTree
@@ -262,6 +263,12 @@ def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
 @pytest.mark.parametrize(
     ("raw", "utterance", "other", "read"),
     [
+        (
+            "Show The Alps in the south",
+            "Show c0 in the south",
+            "Show it In the south",
+            "Show it In the south",
+        ),
         ("Where are cities", "where are cities", "Where were Cities", "where were cities"),
         ("Where are cities", "Where are cities", "Where were Cities", "Where were Cities"),
         ("Cities here", "citi here", "Rivers Here", "river here"),
@@ -272,7 +279,8 @@ def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
 def test_a_new_raw_text_is_read_as_its_utterance_was(
     tmp_path: Path, raw: str, utterance: str, other: str, read: str
 ) -> None:
-    path = write(tmp_path / "raw.tsv", f"{raw}\t{utterance}\t( a s0 )\t{{}}")
+    slots = json.dumps({"c0": "The Alps"} if "c0" in utterance else {})
+    path = write(tmp_path / "raw.tsv", f"{raw}\t{utterance}\t( a s0 )\t{slots}")
     (one,) = TASK.files.read(path)
     words = other.split()
     copy = TASK.files.project(one, words, [0] * len(words))

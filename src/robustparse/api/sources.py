@@ -405,7 +405,7 @@ def _check_words(example: Example, task: Task, key: str) -> None:
     """
     sentence = example.sentence
     words = sentence.words if isinstance(sentence, Sentence) else ()
-    if isinstance(words, str) or not words or not all(map(_is_word, words)):
+    if not isinstance(words, tuple | list) or not words or not all(map(_is_word, words)):
         expected = "Sentence(words), with a tuple of words without control characters"
         raise InputError(f"is {sentence!r:.60}", key=key, expected=expected)
     if task.name in ("dependency", "tags"):

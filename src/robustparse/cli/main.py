@@ -82,7 +82,10 @@ SHORT = {
     "--help.all": "--help",
 }
 # Options of these commands whose values are keys and values.
-MAPPINGS = ("trainer", "model", "data", "last_checkpoint", "skip_non_finite")
+MAPPINGS = (
+    *("trainer", "model", "data", "data.batches", "data.augmentation"),
+    *("last_checkpoint", "skip_non_finite"),
+)
 # Options of a command that take several values.
 SEVERAL = {
     "substitutes": ("--sources", "--data"),

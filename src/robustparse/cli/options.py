@@ -36,7 +36,7 @@ def refuse(
 
     Args:
         options: a group of options.
-        found: when they have an effect.
+        found: the message: when these options apply.
         remedy: what the user can do.
         names: those without effect; by default all of the group.
 

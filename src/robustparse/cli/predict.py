@@ -1,8 +1,8 @@
 """``robustparse predict``: write a model's answers on a file or on standard input.
 
 Raw text and treebanks are processed piece by piece, so that memory does not grow with their size; a
-table is read as a whole, except by a shard. How the input is divided does not change any answer,
-except where two scores are equal up to rounding.
+table is read as a whole, except by a shard, and so is a pipe other than standard input. How the
+input is divided does not change any answer, except where two scores are equal up to rounding.
 """
 
 import sys

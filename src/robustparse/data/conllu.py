@@ -361,7 +361,7 @@ def check_readable(
 
 def _place(example: Example, word: int) -> tuple[int | None, str]:
     """Return a word's line in its file, or None and a prefix with sentence and word numbers."""
-    if not example.start:  # made in memory
+    if not (example.start and example.block):  # made in memory
         return None, f"sentence {example.id + 1}, word {word + 1}: "
     lines = enumerate(example.block.split("\n"), start=example.start)
     return [at for at, line in lines if is_word(line)][word], ""

@@ -408,7 +408,7 @@ def without_raw(row: Row) -> Row:
     if isinstance(columns[0], int):
         columns, values = (0, 1), dict(enumerate(values.values()))
     layout = replace(layout, texts=columns[:1], label=columns[1], raw=None)
-    return Row(values, layout)
+    return Row(row.line, values, layout)
 
 
 def row_text(row: Row) -> str:

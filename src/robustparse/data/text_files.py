@@ -114,8 +114,8 @@ def each_example(
         path, layout = rows.table.path, rows.layout
         with located(path, line):
             sentence, answer = answered(values, layout)
-        row = Row(values, layout)
-        yield Example(index, sentence, answer, "", row, endings[path], str(path), line)
+        row = Row(line, values, layout)
+        yield Example(index, sentence, answer, "", row, endings[path], str(path))
 
 
 def each_row(several: Sequence[Rows]) -> Iterator[tuple[Rows, int, Mapping[ColumnName, Any]]]:
@@ -338,7 +338,7 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
         cells = [" ".join(text) for text in (example.sentence.context, new) if text]
         texts = tuple(range(len(cells)))
         values: dict[ColumnName, Any] = dict(enumerate([*cells, label]))
-        return Row(values, Layout("tsv", texts, len(cells)))
+        return Row(example.line, values, Layout("tsv", texts, len(cells)))
     if words is not None and row.layout.raw is not None:
         row = without_raw(row)
     changes: dict[ColumnName, Any] = {}
@@ -348,7 +348,7 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
     if answer is not None or (label and label_text(row.values.get(column)) != label):
         number = row.layout.numbers or type(row.values.get(column)) in (int, bool)
         changes[column] = label_value(label, number)
-    return Row({**row.values, **changes}, row.layout)
+    return Row(row.line, {**row.values, **changes}, row.layout)
 
 
 def label_value(label: str, number: bool) -> str | int:

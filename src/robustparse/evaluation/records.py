@@ -405,8 +405,9 @@ def read_records(path: Path) -> Iterator[ExampleRecord]:
         InputError: see `stored_records`; or the changed words of a sentence are not those that its
             record names.
     """
-    for record, _, line, _, _ in stored_records(path, ExampleRecord):
-        with as_written(path, "attack", line=line):
+    for stored in stored_records(path, ExampleRecord):
+        record = stored.record
+        with as_written(path, "attack", line=stored.line):
             if record["edited"] != _edited(record["tokens"], record["adversarial_tokens"]):
                 raise ValueError("edited does not follow from the words")
         yield record

@@ -4,8 +4,9 @@ The kind of a token follows from its shape (the released code of TranX has lists
 is a variable, ``...:i`` and ``...:hr`` are numbers, any other leaf is an entity, and a bracketed
 head that is not an operator is a predicate.
 
-`exact_match` leaves out the types of forms that hold all of them (Artzi and Zettlemoyer 2013):
-``( lambda $0:e ( and:<t*,t> ( river:<e,t> $0 ) ( loc:<e,<e,t>> $0 s0 ) ) )``.
+Variables and operators may have types (Artzi and Zettlemoyer 2013), which `exact_match` leaves out:
+``( lambda $0:e ( and:<t*,t> ( river:<e,t> $0 ) ( loc:<e,<e,t>> $0 s0 ) ) )``. Types of predicates
+are parts of their names.
 """
 
 from collections.abc import Mapping
@@ -49,7 +50,10 @@ class LambdaCalculus(Language):
         return "Number" if token.endswith((":i", ":hr")) else "Entity"
 
     def canonical(self, tree: Tree) -> Tree:
-        """Name variables by the number of binders around their binder, and omit their types."""
+        """Name variables by the number of binders around their binder.
+
+        The types of variables and operators are left out.
+        """
         return self.ordered(self._bound(tree, {}))
 
     def by_heads(self, tree: Tree) -> Tree:
@@ -80,7 +84,8 @@ class LambdaCalculus(Language):
         """Rename variables as in `canonical`, inside `depth` binders."""
         if isinstance(tree, str):
             return names.get(tree, tree)
-        head, children = str(tree[0]).partition(":<")[0], tree[1:]
+        name, children = str(tree[0]).partition(":<")[0], tree[1:]
+        head = name if name in self.operators | self.unordered else tree[0]
         if (
             head in self.binders
             and children

@@ -279,9 +279,7 @@ class _Reader:
             raise InputError(problem, path=path, expected=expected)
         if node is not None:
             self._node(node, path, key)
-        for name, value in node.value if isinstance(node, yaml.MappingNode) and not key else ():
-            if name.value.rstrip("+") in self.mappings:
-                self._check_mapping(value, path, str(name.value))
+        for name, _ in node.value if isinstance(node, yaml.MappingNode) and not key else ():
             line = name.start_mark.line + 1
             if f"--{name.value}" == trust.OPTION:
                 found = "a file cannot allow classes or programs; only the command line can"
@@ -323,8 +321,8 @@ class _Reader:
             self._text(node.value, position, key)
 
     def _check_object(self, node: yaml.Node, path: Path | None, key: str) -> None:
-        """Check the kind of a value named ``init_args``, and the keys next to ``class_path``."""
-        if key.endswith(".init_args"):
+        """Check the kind of a value that must be a mapping, and the keys next to ``class_path``."""
+        if key.endswith(".init_args") or plain_key(key) in self.mappings:
             self._check_mapping(node, path, key)
         names = [name for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
         is_object = any(name.value == _OBJECT[0] for name in names)
@@ -582,7 +580,8 @@ def _with_victims(arguments: Sequence[str]) -> list[str]:
         victims += name == "--victim"
         if victims > 1:
             raise InputError("given twice", key="--victim", remedy="give one in each run")
-        if name == "--victim" and os.path.isdir(str(value)):  # noqa: PTH112 - of any length
+        is_class = str(value).isidentifier()
+        if name == "--victim" and not is_class and os.path.isdir(str(value)):  # noqa: PTH112
             expected = f"{_HUGGING_FACE}{value}, or the name of a class"
             raise InputError(f"{value} is a folder", key="--victim", expected=expected)
         if name == "--victim" and value is not None and value.startswith(_HUGGING_FACE):

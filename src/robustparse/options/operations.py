@@ -43,7 +43,7 @@ def with_operations(arguments: Sequence[str]) -> list[str]:
 
 
 def _is_path(value: str) -> bool:
-    """Tell a path from names of operations; the file of an operation is no folder, but a path."""
+    """Return whether a value is a path, not names of operations."""
     is_file = "." in value and os.path.isfile(value)  # noqa: PTH113 - of any length
     return "/" in value or is_file or os.path.isdir(value)  # noqa: PTH112 - of any length
 

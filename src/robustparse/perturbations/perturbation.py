@@ -7,7 +7,7 @@ An operation does not depend on the task. It aligns each new word with an origin
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -143,10 +143,11 @@ def draw_rewordings(
     for turn in range(len(operations)):
         for index, operation in enumerate(operations):
             drawn = [at for at in left if orders[at][turn] == index]
-            rewordings = operation.rewordings([examples[at] for at in drawn], seed)
-            if not isinstance(rewordings, Sequence) or len(rewordings) != len(drawn):
-                found = f"gives {rewordings!r:.60} for {len(drawn)} sentences"
-                raise InputError(found, key=operation.name, expected="a rewording for each")
+            given = operation.rewordings([examples[at] for at in drawn], seed)
+            rewordings = [*given] if isinstance(given, Iterable) else []
+            if len(rewordings) != len(drawn):
+                found, expected = f"returned {given!r:.60}", f"a list of {len(drawn)} rewordings"
+                raise InputError(found, key=operation.name, expected=expected)
             for at, rewording in zip(drawn, rewordings, strict=True):
                 results[at] = _checked(rewording, examples[at], operation), operation
         left = [at for at in left if results[at][0].words == examples[at].sentence.words]

@@ -6,6 +6,7 @@ Only safetensors weights are read: nothing is unpickled. Every error names what 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,12 +23,14 @@ from transformers.utils import logging
 from transformers.utils.hub import cached_file
 
 from robustparse.errors import InputError, reason
+from robustparse.files import check_fetched
 from robustparse.pretrained.foreign_code import refuse_own_code, settings_in
 
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"
 ENCODER, TRANSLATOR = "pretrained encoder", "translation model"
 CLASSIFIER, TAGGER = "classifier", "tagger"
 
+_READ = ("*.safetensors", "*.json", "*.model")  # files of a model that may be large
 _TOKENIZER_FILES = "tokenizer.json or vocab.txt next to config.json"
 
 
@@ -115,7 +118,8 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
         kind: what the model is, for errors.
 
     Raises:
-        InputError: there is no such model, or it names code of its own.
+        InputError: there is no such model, a file of it was not fetched, or it names code of its
+            own.
     """
     if not isinstance(model, str | Path):
         expected = "the folder of a saved model, or its name on the hub"
@@ -130,6 +134,8 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
                 expected="what save_pretrained writes (config.json, model.safetensors, tokenizer "
                 "files)",
             )
+        for file in chain.from_iterable(map(path.glob, _READ)):
+            check_fetched(file)
     else:
         path = _cached_folder(model, download, kind)
     refuse_own_code(path, kind)

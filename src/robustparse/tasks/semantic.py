@@ -1,6 +1,7 @@
 """Semantic parsing: a logical form for each utterance, scored by exact match."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -172,11 +173,12 @@ class SemanticFiles(TableFiles):
 
 def _lacks_slots(example: Example) -> bool:
     """Tell whether an utterance lacks a slot of its form; heads such as ``loc_2`` are not slots."""
-    missing = slots_in(example.gold.split()).difference(example.sentence.words)
     form = example.gold
-    return bool(missing) and not missing.isdisjoint(
-        _leaves(language_named(form.language).parse(form))
-    )
+    missing = slots_in(form.split()).difference(example.sentence.words)
+    if missing:
+        with suppress(InputError):  # other checks refuse a form that cannot be read
+            missing &= {*_leaves(language_named(form.language).parse(form))}
+    return bool(missing)
 
 
 def _leaves(tree: Tree) -> Iterator[str]:

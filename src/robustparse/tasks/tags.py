@@ -143,7 +143,7 @@ class TagFiles(Files):
                 counted_words(example.sentence, punctuation)
             except InputError as error:
                 error.path = example.path or str(path)
-                error.line = example.start or None
+                error.line = None if example.row is None else example.row.line
                 raise
 
     def warnings(

@@ -60,13 +60,15 @@ class TableFiles(Files):
             try:
                 check([example])
             except InputError as error:
+                line = None if example.row is None else example.line
                 problem, remedy = str(error), None
                 if isinstance(error, UntaggedError):
                     problem = error.found
                     tagged = "give attack or augment --tagger"
                     remedy = f"texts have no tags: {tagged}, or {error.without}"
-                where, line = example.path or path, example.start or None
-                raise InputError(problem, path=where, line=line, remedy=remedy) from None
+                raise InputError(
+                    problem, path=example.path or path, line=line, remedy=remedy
+                ) from None
 
 
 class TextScores(Scores):

@@ -243,7 +243,8 @@ class FormCode:
         self.language = language
         self._forms: dict[LogicalForm, int] = {}
         self._meanings: dict[str, int] = {}
-        self._unread: int | None = 0  # forms so far that cannot be read; None after the check
+        self._unread = 0  # forms that could not be read, until one could
+        self._any_read = False
 
     def name_ids(self, names: Sequence[str]) -> Ids:
         """Return the rows of the meanings of gold forms; -1 for an unreadable form."""
@@ -266,15 +267,15 @@ class FormCode:
         form = self._form(text)
         row = self._forms.setdefault(form, len(self._forms))
         meaning = self._meaning(form, unreadable=-2)
-        if self._unread is not None:
-            self._look_for_forms(form, meaning != -2)
+        self._any_read |= meaning != -2
+        if not self._any_read:
+            self._warn_of_unread(form)
         return row, meaning, float(probability)
 
-    def _look_for_forms(self, form: LogicalForm, readable: bool) -> None:
+    def _warn_of_unread(self, form: LogicalForm) -> None:
         """Warn once if none of the first forms can be read, as if they lack blanks."""
-        self._unread = None if readable else (self._unread or 0) + 1
+        self._unread += 1
         if self._unread == _UNREAD:
-            self._unread = None
             log.warning(
                 "robustparse: none of the victim's first %s forms can be read in the language %s, "
                 "such as %.60r; they count as wrong: write forms with blanks between their tokens, "

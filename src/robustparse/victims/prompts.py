@@ -47,7 +47,8 @@ def template_of(source: str, key: str, path: str | Path | None = None) -> Templa
     """Return a template that cannot run code or read files.
 
     Raises:
-        InputError: it is not a template, or does not use ``text``, so that all requests are equal.
+        InputError: it is not a template, or uses neither ``text`` nor ``context``, so that all
+            requests are equal.
     """
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -58,7 +59,7 @@ def template_of(source: str, key: str, path: str | Path | None = None) -> Templa
     except TemplateError as error:
         problem = f"not a jinja2 template ({reason(error)})"
         raise InputError(problem, path=path, key=key) from None
-    if "text" not in variables:
+    if variables.isdisjoint(("text", "context")):
         found = "does not contain the text that is asked about"
         raise InputError(found, path=path, key=key, remedy="write {{ text }} where it belongs")
     return template

@@ -103,6 +103,8 @@ class CharacterEdits(CandidateGenerator):
         self.per: Per = per
         self.draws = sample is not None
         self.alphabet = alphabet if alphabet is None else _checked_alphabet(alphabet)
+        if alphabet is None and {"insert", "substitute"}.isdisjoint(self.edits):
+            self.alphabet = ""  # no edit needs a character of it
 
     def for_victim(self, victim: Victim) -> CandidateGenerator:
         """See `CandidateGenerator.for_victim`."""

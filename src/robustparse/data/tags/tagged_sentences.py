@@ -212,7 +212,7 @@ def _each_of_treebank(
         if gold and not key and UNTAGGED in tags:
             line = lines[tags.index(UNTAGGED)]
             raise InputError("the word has no tag", path=path, line=line)
-        row = Row({}, Layout("tsv", ("form",), columns[-1] if columns else "upos"))
+        row = Row(start, {}, Layout("tsv", ("form",), columns[-1] if columns else "upos"))
         yield _Read(replace(example, gold=TagSequence(tuple(tags)), row=row), lines)
 
 
@@ -347,10 +347,10 @@ def _each_of_lines(path: Path, width: int, gold: bool) -> Iterator[_Read]:
         tags = tuple(cells[-1] if width > 1 else UNTAGGED for cells in rows.values())
         ending = Path(plain_name(path)).suffix.lower()
         sentence, text = Sentence(words, xpos=parts), "\n".join(block)
-        row = Row({}, Layout("tsv", (0,), width - 1))
+        row = Row(start, {}, Layout("tsv", (0,), width - 1))
         labels = [match[1] for line in block if (match := _LABEL.fullmatch(line))]
         answer = TagSequence(tags, labels[0] if labels else "")
-        example = Example(0, sentence, answer, text, row, ending, str(path), start)
+        example = Example(0, sentence, answer, text, row, ending, str(path))
         yield _Read(example, [*rows])
 
 
@@ -412,10 +412,9 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_R
             0,
             Sentence(words),
             TagSequence(tags, label),
-            row=Row(values, layout),
+            row=Row(line, values, layout),
             ending=ending,
             path=str(path),
-            start=line,
         )
         yield _Read(example, [line] * len(words))
 

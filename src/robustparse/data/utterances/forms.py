@@ -107,7 +107,7 @@ def read_forms(
 
 
 def _check(form: str, language: Language, guessed: bool) -> None:
-    """Read a form; an error says as what it was read, and why."""
+    """Read a form; an error names the language and how it was chosen."""
     try:
         language.parse(form)
     except InputError as error:

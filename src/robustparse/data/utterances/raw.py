@@ -90,7 +90,8 @@ def raw_utterance(example: Example, stemmed: bool = True) -> RawUtterance | None
         return None
     text, cell = (row.values[column] for column in row.layout.raw)
     slots, raw, words = slots_of(cell), tuple(text.split()), set(example.sentence.words)
-    lowered = {word.lower() for word in raw if word not in words} & words
+    kept = {*words, *(word for slot in slots.values() for word in slot.split())}
+    lowered = {word.lower() for word in raw if word not in kept} & words
     read = set(map(str.lower, words))
     inflected = {word for word in map(str.lower, raw) if stem(word) != word}
     as_they_are, as_stems = inflected & read, {stem(word) for word in inflected} & read
