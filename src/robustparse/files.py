@@ -102,10 +102,10 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     is_folder = os.path.isdir(path)  # noqa: PTH112 - `Path` rejects texts too long for a name
     for file in [path / name for name in _CHECKPOINTS] if is_folder else [path]:
         if os.path.isfile(file):  # noqa: PTH113
+            check_fetched(file)
             if file.name == WEIGHTS and not file.with_name(VOCABULARY).is_file():
                 found, expected = f"there is no {VOCABULARY} next to it", "a model of robustparse"
                 raise InputError(found, path=file, key=key, expected=expected, remedy=_AS_VICTIM)
-            check_fetched(file)
             return file
         if os.path.lexists(file):  # the folder's other checkpoint is not meant
             found = "a link to a missing file" if Path(file).is_symlink() else "not a regular file"

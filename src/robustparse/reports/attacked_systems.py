@@ -173,11 +173,8 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
         run = read_run(folder)
     with noting(unread):
         records.extend(stored.record for stored in all_records(folder))
-    if summary is not None and (folder / EXAMPLES).exists():
-        complete, summary = summary, None
-        with noting(unread):
-            check_count(folder, complete, records)
-            summary = complete
+        if summary is not None and (folder / EXAMPLES).exists():
+            check_count(folder, summary, records)
     if records and summary is None:
         with noting(unread):
             summary = _so_far(folder, records, run, unread)
