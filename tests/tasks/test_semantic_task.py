@@ -264,10 +264,10 @@ def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
     ("raw", "utterance", "other", "read"),
     [
         (
-            "Show The Alps in the south",
-            "Show c0 in the south",
-            "Show it In the south",
-            "Show it In the south",
+            "Show The Alps and the cities",
+            "Show c0 and the cities",
+            "Show it And the cities",
+            "Show it And the cities",
         ),
         ("Where are cities", "where are cities", "Where were Cities", "where were cities"),
         ("Where are cities", "Where are cities", "Where were Cities", "Where were Cities"),

@@ -7,8 +7,8 @@ of a model. Models that are named in the hub's cache have no digest.
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from pydoc import locate
 from typing import Any, get_args, get_type_hints
 
 from robustparse.errors import InputError
@@ -32,10 +32,22 @@ def recipe_digests(settings: Any) -> dict[str, str]:
     """
     named, custom = dict[str, Path](), dict[str, Path]()
     for class_path, arguments, _ in each_object(settings):
-        kind = locate(class_path)
+        kind = _located(class_path)
         named |= {name: Path(name).expanduser() for name in _paths(kind, arguments)}
         custom |= _custom_code(kind)
     return {name: _digest(path) for name, path in sorted((named | custom).items())}
+
+
+def _located(class_path: str) -> object:
+    """Return a class, or None if there is none.
+
+    `pydoc.locate` would keep the frames of all callers until the next garbage collection.
+    """
+    module, _, name = class_path.rpartition(".")
+    try:
+        return getattr(import_module(module), name, None)
+    except (ImportError, ValueError):
+        return None
 
 
 def _paths(kind: object, arguments: Mapping[str, Any]) -> Iterator[str]:
