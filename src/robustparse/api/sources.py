@@ -359,9 +359,9 @@ class GivenExamples:
         """Return the sentences.
 
         Raises:
-            InputError: an id is not a number or is repeated, a sentence is no sequence of words, a
-                gold answer has another type than the victim's answers or does not fit the words, or
-                the victim cannot read a sentence.
+            InputError: an id is not a number or is repeated, a sentence is not a sequence of words,
+                a gold answer has another type than the victim's answers or does not fit the words,
+                or the victim cannot read a sentence.
         """
         check_least("attack", limit=self.limit)
         examples = list(self.sentences)[: self.limit]

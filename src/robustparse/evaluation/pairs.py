@@ -115,8 +115,7 @@ def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
     width = 0  # of the first row
     for index, (line, values) in enumerate(table.rows):
         columns = ("context", *PAIR_COLUMNS) if "context" in values else PAIR_COLUMNS
-        missing = [name for name in columns if named and name not in values]
-        if missing:
+        if named and (missing := [name for name in columns if name not in values]):
             problem, expected = f"no column {missing[0]!r}", f"columns {', '.join(columns)}"
             raise InputError(problem, path=path, line=line, expected=expected)
         cells = [values.get(name) for name in columns] if named else [*values.values()]

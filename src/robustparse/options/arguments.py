@@ -575,19 +575,21 @@ def _with_victims(arguments: Sequence[str]) -> list[str]:
             folder.
     """
     kept: list[str] = []
-    victims = 0
+    is_given = False
     for name, value, tokens in each_option(arguments):
-        victims += name == "--victim"
-        if victims > 1:
+        if name != "--victim" or value is None:
+            kept += tokens
+            continue
+        if is_given:
             raise InputError("given twice", key="--victim", remedy="give one in each run")
-        is_class = str(value).isidentifier()
-        if name == "--victim" and not is_class and os.path.isdir(str(value)):  # noqa: PTH112
-            expected = f"{_HUGGING_FACE}{value}, or the name of a class"
-            raise InputError(f"{value} is a folder", key="--victim", expected=expected)
-        if name == "--victim" and value is not None and value.startswith(_HUGGING_FACE):
+        is_given = True
+        if value.startswith(_HUGGING_FACE):
             model = value.removeprefix(_HUGGING_FACE)
             kept += ["--victim", f"{trust.PACKAGE}.victims.HuggingFaceClassifier"]
             kept.append(f"--victim.model={model}")
+        elif not value.isidentifier() and os.path.isdir(value):  # noqa: PTH112 - of any length
+            expected = f"{_HUGGING_FACE}{value}, or the name of a class"
+            raise InputError(f"{value} is a folder", key="--victim", expected=expected)
         else:
             kept += tokens
     return kept

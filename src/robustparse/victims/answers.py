@@ -29,7 +29,7 @@ TOLERANCE = 0.01
 
 
 _UNREAD = 8
-"""So many unreadable forms at the beginning show that a victim writes them in another way."""
+"""If none of a victim's first forms, of this number, can be read, it writes them in another way."""
 
 log = logging.getLogger(__name__)
 
