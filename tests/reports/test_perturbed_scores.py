@@ -1,5 +1,6 @@
 """Scores on perturbed texts on the page: a table a measure, differences of as many texts."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,48 @@ def test_what_perturbing_costs_is_said_where_both_scores_are_known(
     system = pair_scores("a", ScoresRecord(named("semantic"), {"exact_match": 90.0}, {}, files))
     assert system is not None
     assert summarize_pairs([system]).removeprefix("On average over operations, ") == said
+
+
+def write_perturbed(folder: Path, rights: list[tuple[bool, bool]], text: str = "b c") -> Path:
+    """Write a folder of `evaluate`, whose answers are right as listed (original, perturbed)."""
+    write_scores(folder, CLEAN)
+    lines = [
+        {
+            "operation": "deletion" if number < 4 else "insertion",
+            "row": number + 1,
+            "tokens": text.split(),
+            "right": after,
+            "original": {"tokens": ["a", "b", "c"], "right": before},
+        }
+        for number, (before, after) in enumerate(rights)
+    ]
+    (folder / "perturbed.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return folder
+
+
+def test_adversaries_that_all_systems_share(tmp_path: Path) -> None:
+    both = [*itertools.product([False, True], repeat=2)]
+    pairs = [*itertools.product(both, repeat=2)]  # of two systems, each case once
+    folders = [
+        write_perturbed(tmp_path / name, [pair[at] for pair in pairs])
+        for at, name in enumerate(("a", "b"))
+    ]
+    contents = build_report(folders, tmp_path / "r.html")
+    (section,) = contents.of_evaluated
+    (table,) = section.tables
+    assert table.heads[2:4] == ("a", "b")
+    # Wrong after a right answer is case 2 of the 4: once for a pair of systems, in 7 pairs for any.
+    # The first four pairs, where a is wrong on the original, are those of the deletion.
+    assert table.rows == [
+        ("deletion", ["4", "0", "1", "1", "0", "0.0"]),
+        ("insertion", ["12", "4", "3", "6", "1", "100.0"]),
+        ("all texts", ["16", "4", "4", "7", "1", "100.0"]),
+    ]
+    assert "Shared adversaries" in parse(tmp_path / "r.html").text
+    other = write_perturbed(tmp_path / "c", [(True, False)] * 16, text="c b")
+    assert build_report([folders[0], other], tmp_path / "s.html").of_evaluated == []
+    assert build_report(folders[:1], tmp_path / "t.html").of_evaluated == []
+    damaged = folders[1] / "perturbed.jsonl"
+    damaged.write_text(damaged.read_text() + "{}\n")
+    (unread,) = build_report(folders, tmp_path / "u.html").unread
+    assert unread.startswith(f"{damaged}:17")

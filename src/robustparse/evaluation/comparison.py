@@ -21,7 +21,7 @@ from robustparse.evaluation.records import (
     read_finished,
     read_scores,
 )
-from robustparse.evaluation.rows import ANSWERS, read_rows, right_parts
+from robustparse.evaluation.rows import ANSWERS, PERTURBED, read_rows, right_parts
 from robustparse.evaluation.significance import (
     AttackedCounts,
     Interval,
@@ -286,7 +286,8 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
         missing = f"no {ANSWERS}, which holds the answer to each row"
         raise InputError(missing, path=folder, remedy="run evaluate again with the same --out")
     measures: dict[str, _RowCounts] = {}
-    for path, line, row in read_rows(folder):
+    files = [one for one in (folder / ANSWERS, folder / PERTURBED) if one.exists()]
+    for path, (line, row) in ((one, each) for one in files for each in read_rows(one)):
         parts = right_parts(task, row, path, line)
         measure = str(row.get("operation", CLEAN))
         counts = measures.setdefault(

@@ -61,16 +61,14 @@ def write_perturbed_rows(
     _write(folder / PERTURBED, (_perturbed(task, row, punctuation) for row in rows))
 
 
-def read_rows(folder: Path) -> Iterator[tuple[Path, int, Mapping[str, Any]]]:
-    """Yield the file, the number and the content of each line of both files.
+def read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the number and the content of each line of one of the files.
 
     Raises:
-        InputError: ``answers.jsonl`` is missing, or a line is not a JSON object.
+        InputError: the file is missing, or a line is not a JSON object.
     """
-    for path in (folder / ANSWERS, folder / PERTURBED):
-        if path.name == ANSWERS or path.exists():
-            for number, line in read_lines(path):
-                yield path, number, decode_json(line, dict, path=path, line=number)
+    for number, line in read_lines(path):
+        yield number, decode_json(line, dict, path=path, line=number)
 
 
 def right_parts(task: Task, row: Mapping[str, Any], path: Path, line: int) -> dict[str, int]:

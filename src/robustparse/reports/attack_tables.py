@@ -61,7 +61,9 @@ def details(systems: Sequence[AttackedSystem]) -> list[Section]:
     return [section for section in sections if section.tables]
 
 
-def compared(names: Sequence[str], differences: Sequence[Difference]) -> list[Section]:
+def compared(
+    names: Sequence[str], differences: Sequence[Difference], note: str = "differences"
+) -> list[Section]:
     """Make the section about differences from the first system; none without differences."""
     if not differences:
         return []
@@ -80,7 +82,7 @@ def compared(names: Sequence[str], differences: Sequence[Difference]) -> list[Se
         for points in [difference.tested.points]
     ]
     title = f"Differences from {names[0]}"
-    return [Section(title, "differences", [Table(title, DIFFERENCES, rows)])]
+    return [Section(title, note, [Table(title, DIFFERENCES, rows)])]
 
 
 def _effort(summary: Mapping[str, Any]) -> list[str]:

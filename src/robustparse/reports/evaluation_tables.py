@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robustparse.evaluation.records import SCORES, Percentages, ScoresRecord, read_scores
+from robustparse.evaluation.shared_adversaries import SharedAdversaries
 from robustparse.files import as_written
 from robustparse.metrics import score_label
-from robustparse.reports.tables import MISSING, Table, shown
+from robustparse.reports.tables import MISSING, Section, Table, shown
 from robustparse.tasks.task import Task
 
 STANDARD, PERTURBED = "standard_accuracy", "perturbation_accuracy"
@@ -21,6 +22,7 @@ MEASURES = {
     "blackbox_success_rate": "Black-box success rate",
 }
 WHOLE, MICRO, MACRO = "all texts", "micro", "macro"
+ADVERSARIES = "Shared adversaries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,26 @@ def _difference(first: PairScores, other: PairScores, measure: str, operation: s
     if None in (before, after) or first.rows.get(operation) != other.rows.get(operation):
         return MISSING
     return f"{(after or 0.0) - (before or 0.0):+.1f}"
+
+
+def adversaries_section(names: Sequence[str], shared: Sequence[SharedAdversaries]) -> list[Section]:
+    """Make the section about the adversaries of systems; none without them.
+
+    Args:
+        names: of the systems.
+        shared: see `shared_adversaries`.
+    """
+    if not shared:
+        return []
+    counts = [[row.texts, *row.of_each, row.of_any, row.of_all] for row in shared]
+    sums = [*map(sum, zip(*counts, strict=True))]
+    operations = [*(row.operation for row in shared), WHOLE]
+    rows = []
+    for operation, row in zip(operations, [*counts, sums], strict=True):
+        share = 100 * row[-1] / sums[-1] if sums[-1] else None
+        rows.append((operation, [*map(str, row), shown(share)]))
+    heads = ("Operation", "Texts", *names, "Any system", "Every system", "Share, %")
+    return [Section(ADVERSARIES, "adversaries", [Table(ADVERSARIES, heads, rows)])]
 
 
 def summarize_pairs(systems: Sequence[PairScores]) -> str:

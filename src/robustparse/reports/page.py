@@ -21,6 +21,8 @@ from robustparse.errors import InputError
 from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.comparison import Difference, is_evaluated
 from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY
+from robustparse.evaluation.rows import PERTURBED
+from robustparse.evaluation.shared_adversaries import shared_adversaries
 from robustparse.evaluation.significance import Interval
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.files import check_no_input, read_text, write_text
@@ -53,6 +55,7 @@ from robustparse.reports.curves import (
 from robustparse.reports.evaluation_tables import (
     Evaluated,
     PairScores,
+    adversaries_section,
     evaluated_tables,
     pairs_tables,
     read_evaluation,
@@ -85,7 +88,8 @@ class Contents:
         evaluated: other evaluated systems.
         differences: differences between the first systems, from `compare`.
         unread: messages about files that could not be read.
-        of_evaluated: the section about differences of evaluated systems.
+        of_evaluated: sections about several evaluated systems: their differences, and the
+            adversaries that they share.
         controls: the command of the equal-compute control of each run with a defense.
         worst: the worst of several attacks on each of the first systems.
         certified: certified systems.
@@ -176,7 +180,8 @@ def read_contents(
     unread: list[InputError] = []
     controls: list[tuple[str, str]] = []
     certified: list[CertifiedSystem | None] = []
-    for folder, name in zip(folders, names or names_of(folders), strict=True):
+    names = names or names_of(folders)
+    for folder, name in zip(folders, names, strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         scores, proven = (folder / SCORES).exists(), (folder / CERTIFICATES).exists()
         if transferred:
@@ -207,6 +212,7 @@ def read_contents(
     with noting(unread):
         known = with_budget_curves(known)
     of_evaluated = is_evaluated(folders[0])
+    sections = _of_evaluated(folders, names, differences if of_evaluated else (), unread)
     return Contents(
         known,
         runs,
@@ -215,11 +221,31 @@ def read_contents(
         evaluated,
         () if of_evaluated else differences,
         [str(error) for error in unread],
-        compared(names or names_of(folders), differences) if of_evaluated else (),
+        sections,
         controls,
         worst,
         kept,
     )
+
+
+def _of_evaluated(
+    folders: Sequence[Path],
+    names: Sequence[str],
+    differences: Sequence[Difference],
+    unread: list[InputError],
+) -> list[Section]:
+    """Make the sections about several evaluated systems, as far as the files can be read."""
+    sections = compared(names, differences, "differences_evaluated")
+    answered = {
+        name: folder
+        for name, folder in zip(names, folders, strict=True)
+        if (folder / PERTURBED).exists()
+    }
+    if len(answered) > 1:
+        with noting(unread):
+            shared = shared_adversaries([*answered.values()])
+            sections += adversaries_section([*answered], shared)
+    return sections
 
 
 def build_report(

@@ -1,0 +1,79 @@
+"""Adversaries of semantic parsers and other systems, and those that all of them share.
+
+An adversary of a system is a perturbed text that it answers wrongly although it answers the
+original rightly, as in the files that Huang et al. (2021) released for their RQ2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robustparse.evaluation.rows import PERTURBED, read_rows
+from robustparse.files import as_written
+
+Text = tuple[str, Any, Any, Any]
+"""Operation, context, perturbed words and original words."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAdversaries:
+    """The adversaries of several systems under one operation.
+
+    Args:
+        operation: the name of the operation.
+        texts: the number of perturbed texts.
+        of_each: the number of adversaries of each system.
+        of_any: the number of texts that are adversaries of at least one system.
+        of_all: the number of texts that are adversaries of every system.
+    """
+
+    operation: str
+    texts: int
+    of_each: tuple[int, ...]
+    of_any: int
+    of_all: int
+
+
+def shared_adversaries(folders: Sequence[Path]) -> list[SharedAdversaries]:
+    """Count the adversaries under each operation.
+
+    Args:
+        folders: folders of `evaluate`, one for each system, with ``perturbed.jsonl``.
+
+    Returns:
+        The counts in the order of the first folder's operations; none if the systems answered
+        different texts.
+
+    Raises:
+        InputError: a file is missing or damaged; the error names the line.
+    """
+    systems = [_adversaries(folder) for folder in folders]
+    first, *others = ([text for text, _ in system] for system in systems)
+    if any(texts != first for texts in others):
+        return []
+    under: dict[str, list[tuple[bool, ...]]] = {}
+    for row in zip(*systems, strict=True):
+        operation = row[0][0][0]
+        under.setdefault(operation, []).append(tuple(fooled for _, fooled in row))
+    return [
+        SharedAdversaries(
+            operation,
+            len(rows),
+            tuple(map(sum, zip(*rows, strict=True))),
+            sum(map(any, rows)),
+            sum(map(all, rows)),
+        )
+        for operation, rows in under.items()
+    ]
+
+
+def _adversaries(folder: Path) -> list[tuple[Text, bool]]:
+    """Return each perturbed text, and whether it is an adversary."""
+    path, rows = folder / PERTURBED, []
+    for line, row in read_rows(path):
+        with as_written(path, "evaluate", line=line):
+            original = row["original"]
+            text = (row["operation"], row.get("context"), row["tokens"], original["tokens"])
+            rows.append((text, bool(original["right"] and not row["right"])))
+    return rows
