@@ -191,7 +191,12 @@ def joined(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         groups.setdefault(re.sub(r"_seed_\d+$", "", row["system"]), []).append(row)
     return [
-        {**group[0], "system": name, "scores": _means([row["scores"] for row in group])}
+        {
+            **group[0],
+            "system": name,
+            "seeds": group[0].get("seeds", [row.get("training_seed") or 0 for row in group]),
+            "scores": _means([row["scores"] for row in group]),
+        }
         for name, group in groups.items()
     ]
 
@@ -202,6 +207,51 @@ def _means(scores: Sequence[Any]) -> Any:
     if isinstance(scores[0], dict):
         return {name: _means([one.get(name) for one in scores]) for name in scores[0]}
     return {"mean": mean(scores), "deviation": stdev(scores)}
+
+
+def adversaries(row: Row, of_study: Mapping[str, Row], operation: str, *others: str) -> Value:
+    """Return how many of their adversaries several systems share, in percent.
+
+    An adversary of a system is a perturbed text that it gets wrong although it gets the original
+    right.
+
+    Args:
+        row: of a system.
+        of_study: the rows of the study, by name.
+        operation: of the adversaries that all systems share, how many it made; or ``all``: of the
+            adversaries of any system, how many all share.
+        others: names of rows of systems that were scored on the same texts.
+    """
+    rows = [row, *map(of_study.get, others)]
+    if not all(one and "outcomes" in one for one in rows):
+        return None
+    fooled = [_fooled(one["outcomes"]) for one in rows if one]
+    shared = set.intersection(*fooled)
+    if operation == "all":
+        return 100 * len(shared) / len(set.union(*fooled))
+    return 100 * sum(name == operation for name, _ in shared) / len(shared)
+
+
+def _fooled(outcomes: Mapping[str, Mapping[str, str]]) -> set[tuple[str, int]]:
+    """Return operation and number of the texts that are right before it and wrong after it."""
+    return {
+        (name, number)
+        for name, of in outcomes.items()
+        for number, pair in enumerate(zip(of["original"], of.get("perturbed", ()), strict=False))
+        if pair == ("1", "0")
+    }
+
+
+def paired_p(row: Row, of_study: Mapping[str, Row], other: str) -> Value:
+    """Return the p of the paired permutation test of what two systems get right in a test set."""
+    rows = (row, of_study.get(other, {}))
+    if not all("outcomes" in one for one in rows):
+        return None
+    right = [[*map(int, one["outcomes"]["test"]["original"])] for one in rows]
+    return f"{significance.paired_permutation(*right, seed=0):.2f}"
+
+
+TOGETHER: dict[str, Callable[..., Value]] = {"adversaries": adversaries, "paired_p": paired_p}
 
 
 def _number(*path: str) -> Callable[..., Value]:
@@ -321,13 +371,16 @@ def _value(expression: str, row: Row, context: Context) -> Value:
     """Return what an expression of ``tables.yaml`` says of a row.
 
     It is the name of one of `COLUMNS` and its arguments; one of `COMPARISONS` and the base that the
-    row is compared with; ``title`` or ``attack``; ``paper`` and an expression of ``papers.yaml``;
-    ``printed`` and the head of a column of the printed table; ``under``, an attack, and an
-    expression for the row of the same system under that attack; or ``worst``, the score where each
-    sentence counts as under the attack, of all on the system, that costs it most.
+    row is compared with; one of `TOGETHER`, its arguments and the names of other rows; ``title`` or
+    ``attack``; ``paper`` and an expression of ``papers.yaml``; ``printed`` and the head of a column
+    of the printed table; ``under``, an attack, and an expression for the row of the same system
+    under that attack; or ``worst``, the score where each sentence counts as under the attack, of
+    all on the system, that costs it most.
     """
     name, *arguments = expression.split(" ")
     rest = " ".join(arguments)
+    if name in TOGETHER:
+        return TOGETHER[name](row, _by_name(context.study), *arguments)
     if name == "title":
         return context.titles.get(row["system"], row["system"])
     if name == "attack":

@@ -22,8 +22,9 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.certificate_folder import read_certificates
 from robustparse.evaluation.measure import QUALITY
 from robustparse.evaluation.records import SUMMARY, read_records
+from robustparse.evaluation.rows import ANSWERS, PERTURBED, read_rows
 from robustparse.files import file_digest, folder_digest, make_folder, write_text
 from robustparse.tagsets import class_of
 from robustparse.tasks import registry as tasks
@@ -416,7 +418,7 @@ class Runner:
         scores = {k: v for k, v in scored.items() if k.endswith("_match") and v is not None}
         for name, one in scored.get("perturbed_files", {}).items():
             scores[name] = {ours: one.get(theirs) for ours, theirs in SCORES.items()}
-        return {**self.trained(system), "scores": scores}
+        return {**self.trained(system), "scores": scores, "outcomes": outcomes(out)}
 
     def perturbed(self, system: System, test: Mapping[str, Any]) -> Path | None:
         """Return the folder of a corpus's perturbed texts; make them where none are released."""
@@ -570,6 +572,30 @@ class Runner:
         if done:
             out = self.study.home / self.study.name
             run(["report", *done, "--out", f"{out}.html", "--export", str(out)])
+
+
+def outcomes(folder: Path) -> dict[str, dict[str, str]]:
+    """Return what `evaluate` found right, a digit for each text.
+
+    Args:
+        folder: that it wrote.
+
+    Returns:
+        By operation the digits of the ``original`` and the ``perturbed`` texts; under ``test``
+        those of the unchanged test texts as ``original``.
+    """
+    found = {"test": {"original": _digits(row for _, row in read_rows(folder / ANSWERS))}}
+    path = folder / PERTURBED
+    rows = [row for _, row in read_rows(path)] if path.exists() else []
+    for name, of_operation in itertools.groupby(rows, key=itemgetter("operation")):
+        texts = [*of_operation]
+        originals = _digits(row["original"] for row in texts)
+        found[name] = {"original": originals, "perturbed": _digits(texts)}
+    return found
+
+
+def _digits(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(str(int(row["right"])) for row in rows)
 
 
 def seeded(config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

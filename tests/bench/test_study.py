@@ -1,7 +1,9 @@
 """The study runner: which commands it runs, what it refuses, and which figures it keeps."""
 
+import functools
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,15 @@ from typing import Any
 import pytest
 import yaml
 
+import results
 import studies
 import study
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.errors import InputError
+from robustparse.evaluation import significance
+from robustparse.evaluation.shared_adversaries import shared_adversaries
 from robustparse.types import DependencyTree, Sentence
 from study import Runner
 
@@ -361,6 +366,7 @@ def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
         macro = {"rows": 2, "perturbation_accuracy": 50.0, "robust_accuracy": 60.0}
         scores = {"exact_match": 90.0, "tranx_match": None, "perturbed_files": {"macro": macro}}
         (out / "scores.json").write_text(json.dumps(scores))
+        write_rows(out, [(True, False), (False, True)])
         return 1.0
 
     monkeypatch.setattr(study, "run", scored)
@@ -369,6 +375,47 @@ def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
     assert figures["scores"]["exact_match"] == 90.0
     assert "tranx_match" not in figures["scores"]
     assert figures["scores"]["macro"]["robust"] == 60.0
+    assert figures["outcomes"] == {
+        "test": {"original": "10"},
+        "deletion": {"original": "1", "perturbed": "0"},
+        "insertion": {"original": "0", "perturbed": "1"},
+    }
+
+
+def write_rows(folder: Path, rights: Sequence[tuple[bool, bool]]) -> None:
+    """Write what `evaluate` says of texts before and after an operation, the first half deletion."""
+    answers, perturbed = [], []
+    for number, (before, after) in enumerate(rights):
+        operation = "deletion" if number < len(rights) / 2 else "insertion"
+        original = {"tokens": [str(number)], "right": before}
+        answers.append(original)
+        perturbed.append(
+            {"operation": operation, "tokens": ["b"], "right": after, "original": original}
+        )
+    for name, lines in (("answers", answers), ("perturbed", perturbed)):
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text)
+
+
+def test_shared_adversaries_are_those_of_the_report(tmp_path: Path) -> None:
+    pairs = [*itertools.product(itertools.product([False, True], repeat=2), repeat=2)]
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for at, folder in enumerate(folders):
+        folder.mkdir()
+        write_rows(folder, [pair[at] for pair in pairs])
+    first, second = ({"outcomes": study.outcomes(folder)} for folder in folders)
+    shared = shared_adversaries(folders)
+    assert len(shared) == 2
+    of_all, of_any = (sum(getattr(one, name) for one in shared) for name in ("of_all", "of_any"))
+    found = functools.partial(results.adversaries, first, {"second": second})
+    assert found("all", "second") == 100 * of_all / of_any
+    for one in shared:
+        assert found(one.operation, "second") == 100 * one.of_all / of_all
+    assert found("all", "third") is None
+    right = [[int(pair[at][0]) for pair in pairs] for at in range(2)]
+    p = significance.paired_permutation(*right, seed=0)
+    assert results.paired_p(first, {"second": second}, "second") == f"{p:.2f}"
+    assert results.paired_p(first, {}, "second") is None
 
 
 def test_a_corpus_without_perturbed_sets_gets_them_from_its_raw_texts(
