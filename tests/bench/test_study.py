@@ -383,7 +383,7 @@ def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
 
 
 def write_rows(folder: Path, rights: Sequence[tuple[bool, bool]]) -> None:
-    """Write what `evaluate` says of texts before and after an operation, the first half deletion."""
+    """Write what `evaluate` says of texts before and after operations, the first half deletions."""
     answers, perturbed = [], []
     for number, (before, after) in enumerate(rights):
         operation = "deletion" if number < len(rights) / 2 else "insertion"
