@@ -292,10 +292,6 @@ def _candidates_of(row: Row, generator: str, stage: str) -> Value:
     return means and f"{means[stage]:.2f}"
 
 
-def _test(row: Row) -> str:
-    return f"{mean(row['test']):.1f} ± {stdev(row['test']):.1f}"
-
-
 def _similarity(row: Row) -> Value:
     similarity = row["sentence_similarity"]
     return similarity and f"{similarity['mean']:.2f}"
@@ -350,8 +346,6 @@ COLUMNS: dict[str, Callable[..., Value]] = {
     "steps": lambda row: row["steps"],
     "score": score,
     "black_box": lambda row: score(row, "macro", "black box"),
-    "test": _test,
-    "tests": lambda row: ", ".join(f"{value:.1f}" for value in row["test"]),
     "field": lambda row, name: row.get(name),
 }
 

@@ -16,7 +16,8 @@ Of a system:
     members: systems that answer together; nothing is trained.
     encoding: of ``encodings``, with which it reads words.
     tables: of ``tables``, files that its configurations name as ``{tables}/NAME.jsonl``.
-    Other keys are values for placeholders.
+    Other keys are values for placeholders. ``each`` is a list of such values, and makes a system of
+        each of them, whose name has a placeholder too.
 Of an attack:
     recipe: the shipped one that it starts from, by default that of its own name.
     constraints: how many of the recipe's are kept.
@@ -200,7 +201,8 @@ class Study:
         if "operations" in copies:
             return self.home / f"copies_{copies['name']}_{seed or 0}{ending}"
         split = f"_{copies['split']}" if "split" in copies else ""
-        return self.home / copies["of"] / f"copies{percent(copies['share'])}{split}{ending}"
+        name = f"copies_{copies['attack']}{percent(copies['share'])}{split}{ending}"
+        return self.home / copies["of"] / name
 
     def table_of(self, encoding: str) -> str:
         """Return the name of the table that an encoding is made of."""
@@ -300,8 +302,10 @@ def read_study(name: str, home: Path | None = None, seed: int | None = None) -> 
     systems: dict[str, System] = {}
     for key, one in content["systems"].items():
         common = {"checkpoint": content.get("checkpoint", "best.ckpt")}
-        for system in _systems(key, common | one, content.get("fit", {}), seed):
-            systems[system.name] = system
+        for values in one.get("each", [{}]):
+            own = common | one | values
+            for system in _systems(filled(key, values), own, content.get("fit", {}), seed):
+                systems[system.name] = system
     for system in systems.values():
         wanted = [*(system.attacks or ()), *system.members]
         wanted += [copies["of"] for copies in system.copies if "of" in copies]
@@ -342,7 +346,9 @@ def _systems(
 ) -> Iterator[System]:
     """Yield a system, or one for each of its seeds: the first of a name, then ``NAME_seed_N``."""
     known = {"title", "configs", "fit", "steps", "seed", "seeds", "checkpoint", "copies"}
-    known |= {"members", "attacks", "encoding", "tables"}
+    known |= {"members", "attacks", "encoding", "tables", "each"}
+    values = {key: value for key, value in content.items() if key not in known}
+    content = filled(content, values)
     copies = content.get("copies", [])
     own = System(
         name=name,
@@ -358,7 +364,7 @@ def _systems(
         attacks=tuple(content["attacks"]) if "attacks" in content else None,
         encoding=content.get("encoding"),
         tables=tuple(content.get("tables", ())),
-        values={key: value for key, value in content.items() if key not in known},
+        values=values,
     )
     for one in content.get("seeds", [content.get("seed")]):
         trained = one if seed is None else seed + (one or 0)

@@ -415,7 +415,8 @@ class Runner:
             command += ["--perturbed", str(perturbed)]
         run([*command, "--out", str(out)])
         scored = json.loads((out / "scores.json").read_text("utf-8"))
-        scores = {k: v for k, v in scored.items() if k.endswith("_match") and v is not None}
+        known = {name: scored.get(name) for name in self.task.scores.names}
+        scores: dict[str, Any] = {name: one for name, one in known.items() if one is not None}
         for name, one in scored.get("perturbed_files", {}).items():
             scores[name] = {ours: one.get(theirs) for ours, theirs in SCORES.items()}
         return {**self.trained(system), "scores": scores, "outcomes": outcomes(out)}

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 
 import papers
 import results
+import studies
 from papers import Cell, PaperTable
 
 PAGE = (results.DOCS / "results" / "papers.md").read_text("utf-8")
@@ -90,6 +92,22 @@ def table(**row: Any) -> PaperTable:
     return PaperTable(
         "A", "Table 1", {**spec, "rows": {"head": {"system": "p", "kind": "k", **row}}}
     )
+
+
+def test_a_study_can_run_every_cell_that_was_not_run() -> None:
+    for cell in CELLS:
+        if cell.reason in ("not_run", "recorded"):
+            assert cell.study in studies.names(), cell.where
+            assert cell.name in rows_of(cell.study), cell.where
+
+
+@cache
+def rows_of(study: str) -> set[str]:
+    rows = studies.read_study(study).rows
+    return {
+        results.named({"system": system.name, "attack": attack and attack.name, "budget": budget})
+        for system, attack, budget in rows
+    }
 
 
 def test_fields_of_a_row_win_over_those_of_its_column_and_table() -> None:

@@ -229,7 +229,7 @@ def test_copies_are_made_after_their_parser_and_before_their_system(
     assert "recipes/zheng2020_blackbox.yaml" in copies
     assert "ranking random --fraction 1.0" in copies
     assert "--trainer.max_steps 1024 " in offline
-    assert f"{CLEAN}/copies_100.conllu" in offline
+    assert f"{CLEAN}/copies_zheng2020_blackbox_100.conllu" in offline
     assert "--data.init_args.augmentation.fraction 0.5 " in offline
     run.train(half)  # nothing is left to do
     assert len(commands) == 3
@@ -458,7 +458,7 @@ def test_a_row_rests_on_its_parsers_and_its_recipe(
     assert set(origin) - set(before) == {
         f"the parser {system.name}/{system.checkpoint}",
         f"the parser {CLEAN}/best.ckpt",
-        f"the copies {CLEAN}/copies_100.conllu",
+        f"the copies {CLEAN}/copies_zheng2020_blackbox_100.conllu",
     }
     assert origin[f"the parser {CLEAN}/best.ckpt"] == "its parser's"
     zheng = run.study.attacks["zheng2020_blackbox"]
