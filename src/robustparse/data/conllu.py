@@ -16,13 +16,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robustparse.data.chosen import Choose
-from robustparse.data.splits import split_file
 from robustparse.errors import InputError
 from robustparse.files import Sources, each_path, plain_name, read_lines, written
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
 UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored data
+ENDINGS = (".conllu", ".conllx", ".conll")
 COLUMNS = 10
 # Nine digits are enough for any sentence and fit every integer type.
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -387,8 +387,3 @@ def write_treebank(path: str | Path, sentences: Iterable[str]) -> None:
 def file_ending(path: str | Path) -> str:
     """Return the ending of files made from this one: ``.conllx`` or ``.conllu``."""
     return ".conllx" if is_conllx(path) else ".conllu"
-
-
-def find_split(folder: str | Path, split: str) -> Path:
-    """Find the ``.conllu``, ``.conllx`` or ``.conll`` file of a split; see `split_file`."""
-    return split_file(Path(folder), split, (".conllu", ".conllx", ".conll"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.conllu import (
+    ENDINGS,
     UNLEARNED,
     block_of,
     check_readable,
@@ -55,7 +56,7 @@ from robustparse.types import DependencyTree, Example, Sentence
 class DependencyFiles(Files):
     """Treebanks."""
 
-    endings = (".conllu", ".conllx", ".conll")
+    endings = ENDINGS
     multiline = True
 
     def read(

@@ -25,7 +25,6 @@ from robustparse.data.conllu import COLUMNS, blocks, each_example, file_ending, 
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import Table, ending_of, is_dataset, is_parquet, read_table
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio
-from robustparse.data.text_files import find_split as find_table
 from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
 from robustparse.files import Sources, each_path, in_short, plain_name
@@ -522,18 +521,6 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
     if answer.label and label_text(old := row.values.get(topic)) != answer.label:
         values[topic] = label_value(answer.label, type(old) in (int, bool))
     return replace(row, values=values)
-
-
-# Folders
-
-
-def find_split(folder: str | Path, split: str) -> Path:
-    """Find the file of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
-
-    Raises:
-        InputError: see `text_files.find_split`.
-    """
-    return find_table(folder, split, ENDINGS)
 
 
 def file_kind(path: str | Path) -> str:
