@@ -4,6 +4,7 @@ import errno
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from operator import index
 from os import PathLike
@@ -232,6 +233,13 @@ def nltk_data(what: str, folder: str) -> Iterator[None]:
             remedy=f"run `python -m nltk.downloader {name}`, or set NLTK_DATA to a folder that "
             f"holds {folder}",
         ) from error
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str | None:
+    """Ask for the known names that begin with an unknown one, or else for the most similar one."""
+    longer = [each for each in known if name and each.startswith(name)]
+    near = longer or get_close_matches(name, known, n=1)
+    return f"did you mean {' or '.join(near)}?" if near else None
 
 
 def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:

@@ -11,13 +11,12 @@ import gc
 import importlib
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
 from robustparse import __version__
 from robustparse.cli.streams import standard_output
-from robustparse.errors import InputError, ProcessDiedError, machine_limit, say
+from robustparse.errors import InputError, ProcessDiedError, did_you_mean, machine_limit, say
 from robustparse.trust import failures_of_trusted_code
 
 if TYPE_CHECKING:
@@ -179,11 +178,10 @@ def run(command: str, arguments: list[str]) -> None:
             run_fit(checked)
     else:
         commands = [*OWN, *LIGHTNING]
-        near = get_close_matches(command, commands, n=1)
         raise InputError(
             f"unknown command {command!r}",
             expected=f"one of {', '.join(commands)}",
-            remedy=f"did you mean {near[0]}?" if near else None,
+            remedy=did_you_mean(command, commands),
         )
 
 

@@ -8,7 +8,6 @@ jsonargparse can import these classes only.
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import yaml
 from jsonargparse import Namespace, get_loader, set_loader, set_parsing_settings
 
 from robustparse import trust
-from robustparse.errors import InputError, located
+from robustparse.errors import InputError, did_you_mean, located
 from robustparse.files import checkpoint_file, matching_files, read_text
 from robustparse.options.home_folder import tokens_with_home
 from robustparse.options.installed import CONFIGS, names_in
@@ -553,9 +552,7 @@ def _path(option: str, value: str) -> str:
     dotted = "." in value and all(map(str.isidentifier, value.split(".")))
     if option == "--attack" and (value[:1] in "{" or (dotted and not value.endswith(YAML))):
         return value
-    near = [name for name in installed if name.startswith(wanted)]
-    near = near or get_close_matches(wanted, installed, n=1)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "`robustparse list` prints all names"
+    remedy = did_you_mean(wanted, installed) or "`robustparse list` prints all names"
     raise InputError("no such file", path=value, key=option, remedy=remedy)
 
 
