@@ -12,13 +12,12 @@ Written lines end in LF, and one empty line follows each sentence.
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robustparse.data.chosen import Choose
 from robustparse.errors import InputError
 from robustparse.files import Sources, each_path, plain_name, read_lines, written
-from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import DependencyTree, Example, Sentence
 
 UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored data
@@ -330,33 +329,6 @@ def warn_of_labels(
     location = error.path if error.line is None else f"{error.path}:{error.line}"
     counted = f"words with this or other such labels, {words} in all, {effect}"
     return f"{location}: {error.found}: {counted}"
-
-
-def check_readable(
-    examples: Sequence[Example],
-    path: str | Path,
-    check: Callable[[Sequence[Example]], None],
-    punctuation: PunctuationPolicy = "none",
-) -> None:
-    """Reject sentences that a parser or constraint cannot use, or whose words cannot be counted.
-
-    Args:
-        examples: the sentences of a file.
-        path: the file, where an example names none.
-        check: the check of the parser or constraint, which raises ``InputError``.
-        punctuation: which words are counted, see ``counted_words``.
-
-    Raises:
-        InputError: names file and line of the first word, and the reason.
-    """
-    for example in examples:
-        try:
-            check([example])
-            counted_words(example.sentence, punctuation)
-        except InputError as error:
-            error.path = example.path or str(path)
-            error.line = _place(example, 0)[0]
-            raise
 
 
 def _place(example: Example, word: int) -> tuple[int | None, str]:
