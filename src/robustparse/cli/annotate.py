@@ -18,7 +18,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.records import read_finished
 from robustparse.files import write_json
 from robustparse.options.arguments import checked
-from robustparse.options.command import run_command
+from robustparse.options.command import parsed_command
 
 USAGE = """usage: robustparse annotate COMMAND [options]
 
@@ -111,12 +111,12 @@ def command(arguments: Sequence[str]) -> None:
         print(USAGE)
     elif name == "export":
         positional = {"folder": "of a finished attack"}
-        run_command(export, checked(rest), "annotate export", positional)
+        parsed_command(export, checked(rest), "annotate export", positional).run()
     elif name == "score":
         positional = {
             "key": "the key that annotate export wrote",
             "files": "the answered files, one per annotator",
         }
-        run_command(score, checked(rest), "annotate score", positional)
+        parsed_command(score, checked(rest), "annotate score", positional).run()
     else:
         raise InputError(repr(name), key="annotate", expected="export or score")

@@ -102,11 +102,9 @@ TYPED = ("--text", "--interactive")
 # How an interrupted command is resumed.
 RESUMES = {
     "fit": "; --ckpt_path last resumes from its last checkpoint",
-    "ensemble": "; the same command resumes",
-    "attack": "; the same command resumes",
-    "certify": "; the same command resumes",
-    "augment": "; the same command resumes",
-    "substitutes": "; the same command resumes",
+    **dict.fromkeys(
+        ("ensemble", "attack", "certify", "augment", "substitutes"), "; the same command resumes"
+    ),
 }
 INTERRUPTED = 130
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from robustparse.api.report import write_report
 from robustparse.api.tables import plain_table, terminal
 from robustparse.api.worst_of_attacks import worst_of_attacks
+from robustparse.cli.options import as_list
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
@@ -46,11 +47,10 @@ def report(
         if folders or compare or export:
             remedy = "give one of them"
             raise InputError("with folders of runs", key="--leaderboard", remedy=remedy)
-        entries = [leaderboard] if isinstance(leaderboard, str) else leaderboard
-        build_leaderboard([Path(entry) for entry in entries], Path(out))
+        build_leaderboard([Path(entry) for entry in as_list(leaderboard)], Path(out))
         print(out)
         return
-    several = [] if compare is None else [compare] if isinstance(compare, str) else compare
+    several = as_list(compare)
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
     several, folders = _first(compare_with, several, folders)

@@ -105,7 +105,7 @@ def checked(
             raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
     tokens = _with_paths(_without_trust(tokens_with_home(arguments)), several)
     tokens = _with_values(_with_victims(tokens))
-    tokens = _with_patterns(_with_lists(tokens, (*TAKE_SEVERAL, *several)))
+    tokens = _with_lists(tokens, (*TAKE_SEVERAL, *several))
     result = Arguments(tokens)
     result.typed = arguments
     reader = _Reader(result, mappings)
@@ -156,6 +156,10 @@ def _listed(value: str) -> list[str]:
     except NotYAMLError:
         return [value]
     return [value] if several is None else [str(item.value) for item in several.value]
+
+
+def _is_pattern(value: str) -> bool:
+    return value[:1] == "[" and _listed(value) == [value]
 
 
 def check_objects(
@@ -593,26 +597,21 @@ def _with_victims(arguments: Sequence[str]) -> list[str]:
 
 
 def _with_lists(arguments: Sequence[str], joined: Collection[str]) -> list[str]:
-    """Join the values of each option that takes several, also if it is repeated."""
+    """Join the values of each option that takes several, also if it is repeated.
+
+    A pattern such as ``[ab].conllu`` becomes a list: YAML cannot hold it without quotation marks.
+    """
     kept: list[str] = []
     values: dict[str, list[str]] = {}
     current = ""
     for name, value, tokens in each_option(arguments):
         current = name or current
-        if current in joined and value is not None:
+        is_pattern = name == "--data" and value is not None and _is_pattern(value)
+        if value is not None and (current in joined or is_pattern):
             values.setdefault(current, []).append(value)
         else:
             kept += tokens
     for name, several in values.items():
-        kept.append(f"{name}={several[0] if len(several) == 1 else json.dumps(several)}")
-    return kept
-
-
-def _with_patterns(arguments: Sequence[str]) -> list[str]:
-    """Write ``--data '[ab].conllu'`` as a list: YAML cannot hold it without quotation marks."""
-    kept: list[str] = []
-    for name, value, tokens in each_option(arguments):
-        is_pattern = name == "--data" and value is not None and value[:1] == "["
-        is_pattern = is_pattern and _listed(str(value)) == [value]
-        kept += [f"{name}={json.dumps([value])}"] if is_pattern else tokens
+        plain = len(several) == 1 and not _is_pattern(several[0])
+        kept.append(f"{name}={several[0] if plain else json.dumps(several)}")
     return kept

@@ -75,20 +75,10 @@ class ParsedCommand:
         return plain
 
 
-def run_command(
-    function: Callable[..., Any],
-    arguments: Arguments,
-    name: str | None = None,
-    positional: Mapping[str, str] | None = None,
-) -> None:
-    """Parse the options of a command and call its function; see `parsed_command`."""
-    parsed_command(function, arguments, name, positional).run()
-
-
 def parsed_command(
     function: Callable[..., Any],
     arguments: Arguments,
-    name: str | None = None,
+    name: str,
     positional: Mapping[str, str] | None = None,
 ) -> ParsedCommand:
     """Parse and check the options of a command.
@@ -96,14 +86,14 @@ def parsed_command(
     Args:
         function: the function of the command.
         arguments: the checked arguments of the command line.
-        name: the command's name, if it is not the function's.
+        name: the command's name.
         positional: the help of the positional parameters; a list takes all remaining arguments.
 
     Raises:
         InputError: names the option or the key of a file that cannot be used.
     """
     positional = positional or {}
-    parser = command_parser(function, name or function.__name__, positional)
+    parser = command_parser(function, name, positional)
     try:
         options: Namespace = parser.parse_args(arguments)
     except ArgumentError as error:
