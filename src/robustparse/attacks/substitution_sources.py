@@ -22,7 +22,7 @@ from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.word_types import WordTypes, is_type
 from robustparse.errors import InputError, check_least, did_you_mean
-from robustparse.files import plain_name
+from robustparse.files import plain_ending
 from robustparse.graphemes import graphemes, is_letters
 from robustparse.types import Sentence
 
@@ -307,7 +307,7 @@ class SourceSettings:
         match kind:
             case "wordnet":
                 return Generated(WordNetSynonyms())
-            case "neighbours" if plain_name(file).endswith(".json"):
+            case "neighbours" if plain_ending(file) == ".json":
                 return Generated(Lexicon(file), self.top)
             case "neighbours" if self.cosine is not None:
                 return NearWords(file, self.top, self.cosine)

@@ -29,7 +29,7 @@ from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import (
     check_no_input,
     in_short,
-    plain_name,
+    plain_ending,
     read_text,
     unpacked,
     write_pieces,
@@ -252,9 +252,9 @@ def _copy(piece: Path, content: Iterable[bytes]) -> None:
 
 
 def _ending_of(data: str) -> str:
-    if is_parquet(Path(data)):
+    if is_parquet(data):
         return "parquet"
-    return Path(plain_name(data)).suffix.lstrip(".").lower()
+    return plain_ending(data).lstrip(".")
 
 
 def _answered(victim: AnsweringVictim, examples: list[Example]) -> Iterator[Written]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from robustparse.data.chosen import Choose
 from robustparse.errors import InputError
-from robustparse.files import Sources, each_path, plain_name, read_lines, written
+from robustparse.files import Sources, each_path, plain_ending, read_lines, written
 from robustparse.types import DependencyTree, Example, Sentence
 
 UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored data
@@ -152,7 +152,7 @@ def blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def is_conllx(path: str | Path) -> bool:
     """Tell by its name whether a file is CoNLL-X."""
-    return Path(plain_name(path)).suffix.lower() in (".conllx", ".conll")
+    return plain_ending(path) in (".conllx", ".conll")
 
 
 def is_word(line: str) -> bool:
