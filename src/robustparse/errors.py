@@ -119,6 +119,13 @@ def reason(error: BaseException, most: int = 120) -> str:
     return said or type(error).__name__
 
 
+def root_cause(error: BaseException) -> BaseException:
+    """Return the innermost error that an error was raised from, or the error itself."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 @contextmanager
 def dataset_calls(
     source: str | PathLike[str], *, key: str | None = None, remedy: str | None = None
@@ -141,9 +148,7 @@ def dataset_calls(
     except InputError:
         raise
     except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:  # "An error occurred while generating the dataset"
-            cause = cause.__cause__
+        cause = root_cause(error)  # of "An error occurred while generating the dataset"
         said = reason(cause, 200)
         if isinstance(cause, LookupError | AttributeError | TypeError) and str(cause):
             said = f"{type(cause).__name__}: {said}"

@@ -25,7 +25,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, get_args, get_origin, get_type_hints
 
-from robustparse.errors import InputError, Stopped, did_you_mean, reason
+from robustparse.errors import InputError, Stopped, did_you_mean, reason, root_cause
 
 PACKAGE = __name__.partition(".")[0]
 OPTION = "--trust"
@@ -249,9 +249,7 @@ def failures_of_trusted_code() -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
+        cause = root_cause(error)
         walked = [*walk_tb(cause.__traceback__)]
         names = [str(frame.f_globals.get("__name__", "")) for frame, _ in walked]
         # Libraries that trusted code calls fail because of it, but code of ours may have a fault.

@@ -8,9 +8,9 @@ from rich.table import Table
 
 from robustparse import __version__
 from robustparse.api.inputs import system_name
-from robustparse.api.sources import NamedVictim, VictimSource
+from robustparse.api.sources import VictimSource
 from robustparse.api.tables import plain_table, terminal
-from robustparse.cli.options import DecodingOptions, as_list
+from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
@@ -49,7 +49,7 @@ def transfer(
         target: decoding.checkpoints(target.split(",")) for target in targets
     }
     if victim is not None:
-        named = NamedVictim(victim.made_from or {})
+        named = VictimOptions(victim=victim).source()
         opened[system_name(named.names)] = named
     targets = list(opened)
     columns = [
