@@ -75,7 +75,8 @@ def ensemble(
         subsets: further ensembles of some models; commas join the names of their folders.
         limit: attack only the first LIMIT sentences of the test data.
         devices: the number of processes that share the sentences of an attack.
-        fit: options of fit.
+        fit: all options that are not listed here are those of fit and apply to every model, such as
+            --data.folder FOLDER.
     """
     if (rank := Rank.launched()) is not None and rank.count > 1:
         remedy = "start one process; --trainer.devices says how many train a model"

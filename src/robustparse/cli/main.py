@@ -49,28 +49,18 @@ OWN = {
     "copy": "copy an installed recipe or configuration into the current folder, for editing",
     "completion": "print a script with which a shell completes commands and options",
 }
+# Parameters of these commands that are no options; a list takes all remaining arguments.
 POSITIONAL = {
-    "list": {
-        "kinds": "experiments, models, data, defenses, attacks or components; all if none is named"
-    },
-    "copy": {"name": "as `robustparse list` prints it"},
-    "completion": {"shell": "bash, zsh or tcsh"},
-    "ensemble": {
-        "fit": "all options that are not listed here are those of fit and apply to every model, "
-        "such as --data.folder FOLDER"
-    },
-    "merge": {
-        "out": "the folder or file to write",
-        "shards": "the folders or files that a command wrote with --shard, in any order",
-    },
-    "measure": {"folder": "the output folder (--out) of a finished attack"},
-    "share": {"folder": "the folder of the shared model"},
-    "verify": {"entry": "an entry.json, or its folder"},
-    "transfer": {"folders": "output folders (--out) of attacks on the same data, the sources"},
-    "report": {
-        "folders": "output folders (--out) of attacks, transfers and evaluations of perturbed "
-        "texts, and folders of runs; the clean model's first"
-    },
+    "list": ("kinds",),
+    "copy": ("name",),
+    "completion": ("shell",),
+    "ensemble": ("fit",),
+    "merge": ("out", "shards"),
+    "measure": ("folder",),
+    "share": ("folder",),
+    "verify": ("entry",),
+    "transfer": ("folders",),
+    "report": ("folders",),
 }
 # Short names of options of ``fit``, ``validate`` and ``test``.
 SHORT = {
@@ -202,7 +192,7 @@ def _parsed(command: str, arguments: list[str]) -> "ParsedCommand":
     function = getattr(importlib.import_module(f"robustparse.cli.{name}"), name)
     from robustparse.options.command import parsed_command
 
-    return parsed_command(function, checked, command, POSITIONAL.get(command))
+    return parsed_command(function, checked, command, POSITIONAL.get(command, ()))
 
 
 def _checked(

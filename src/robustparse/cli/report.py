@@ -31,8 +31,8 @@ def report(
     """Write one self-contained HTML page from folders of attacks, certificates and other runs.
 
     Args:
-        folders: that `attack`, `certify`, `transfer`, `evaluate` or `fit` wrote, the clean model's
-            first.
+        folders: output folders (--out) of attacks, certificates, transfers and evaluations, and
+            folders of training runs; the clean model's first.
         out: the HTML file to write.
         compare: folders of attacks on the same sentences, or of evaluate on the same data, which
             come first on the page; shows how certain their differences from the first one are,
