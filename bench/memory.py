@@ -30,8 +30,9 @@ from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.search.random_substitution import RandomSubstitution
-from robustparse.data.conllu import find_split
+from robustparse.data.conllu import ENDINGS
 from robustparse.data.datamodule import SAMPLE
+from robustparse.data.splits import find_split
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.models.victim import ModelVictim
@@ -67,7 +68,7 @@ def attacked(
     """
     torch.set_num_threads(1)
     victim = ModelVictim(load_models(checkpoint, device="cpu"))
-    data = SAMPLE if folder is None else str(find_split(folder, "test"))
+    data = SAMPLE if folder is None else str(find_split(folder, "test", ENDINGS))
     examples = repeated(DataFile(data).examples(victim, "none"), sentences)
     return measured(attack or random_substitution(), victim, examples)
 

@@ -35,9 +35,8 @@ import studies
 from results import COLUMNS, counts, key, read, shown
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
-from robustparse.data import conllu, text_files
 from robustparse.data.fractions import draw_fraction
-from robustparse.data.tags import tagged_sentences
+from robustparse.data.splits import find_split
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_folder import read_certificates
 from robustparse.evaluation.measure import QUALITY
@@ -100,8 +99,7 @@ class Runner:
 
     def split(self, system: System, split: str) -> Path:
         """Return the file of a split of a system's corpus."""
-        files = {"dependency": conllu, "tags": tagged_sentences}.get(self.study.task, text_files)
-        return files.find_split(self.folder(system), split)
+        return find_split(self.folder(system), split, self.task.files.endings)
 
     # Training
 

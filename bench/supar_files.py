@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robustparse.data.conllu import blocks, find_split, is_word
+from robustparse.data.conllu import ENDINGS, blocks, is_word
+from robustparse.data.splits import find_split
 from robustparse.files import read_text, write_text
 from robustparse.metrics import percent, tree_sums
 from robustparse.types import DependencyTree
@@ -19,7 +20,7 @@ def penn_copies(folder: Path, target: Path) -> dict[str, Path]:
     """
     copies = {}
     for split in SPLITS:
-        lines = read_text(find_split(folder, split)).split("\n")
+        lines = read_text(find_split(folder, split, ENDINGS)).split("\n")
         for index, line in enumerate(lines):
             if is_word(line):
                 columns = line.split("\t")

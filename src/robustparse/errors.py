@@ -4,6 +4,7 @@ import errno
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from operator import index
 from os import PathLike
@@ -118,6 +119,13 @@ def reason(error: BaseException, most: int = 120) -> str:
     return said or type(error).__name__
 
 
+def root_cause(error: BaseException) -> BaseException:
+    """Return the innermost error that an error was raised from, or the error itself."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 @contextmanager
 def dataset_calls(
     source: str | PathLike[str], *, key: str | None = None, remedy: str | None = None
@@ -140,9 +148,7 @@ def dataset_calls(
     except InputError:
         raise
     except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:  # "An error occurred while generating the dataset"
-            cause = cause.__cause__
+        cause = root_cause(error)  # of "An error occurred while generating the dataset"
         said = reason(cause, 200)
         if isinstance(cause, LookupError | AttributeError | TypeError) and str(cause):
             said = f"{type(cause).__name__}: {said}"
@@ -232,6 +238,13 @@ def nltk_data(what: str, folder: str) -> Iterator[None]:
             remedy=f"run `python -m nltk.downloader {name}`, or set NLTK_DATA to a folder that "
             f"holds {folder}",
         ) from error
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str | None:
+    """Ask for the known names that begin with an unknown one, or else for the most similar one."""
+    longer = [each for each in known if name and each.startswith(name)]
+    near = longer or get_close_matches(name, known, n=1)
+    return f"did you mean {' or '.join(near)}?" if near else None
 
 
 def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:

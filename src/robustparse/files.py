@@ -322,6 +322,11 @@ def plain_name(path: str | Path) -> str:
         return path.stem
 
 
+def plain_ending(path: str | Path) -> str:
+    """Return the ending of the name of the unpacked file in lower case, such as ``.tsv``."""
+    return Path(plain_name(path)).suffix.lower()
+
+
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file, packed or not.
 

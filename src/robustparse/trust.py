@@ -17,7 +17,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -26,7 +25,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, get_args, get_origin, get_type_hints
 
-from robustparse.errors import InputError, Stopped, reason
+from robustparse.errors import InputError, Stopped, did_you_mean, reason, root_cause
 
 PACKAGE = __name__.partition(".")[0]
 OPTION = "--trust"
@@ -132,11 +131,10 @@ def check_class(
         found = f"the class {class_path} is not trusted: naming a class runs its code"
         remedy = f"if you know its code, add {OPTION} {root.partition('.')[0]}"
     else:
-        near = get_close_matches(name, [*public, *_listed()], n=1)
         found = f"{class_path} is not a class of {PACKAGE}"
-        remedy = f"did you mean {near[0]}? " if near else ""
-        remedy += "`robustparse list components` prints the classes; a class of your own is named "
+        remedy = "`robustparse list components` prints the classes; a class of your own is named "
         remedy += f"with its module, and allowed by {OPTION} my_package"
+        remedy = " ".join(filter(None, [did_you_mean(name, [*public, *_listed()]), remedy]))
     raise InputError(found, path=path, line=line, key=key, remedy=remedy)
 
 
@@ -251,9 +249,7 @@ def failures_of_trusted_code() -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
+        cause = root_cause(error)
         walked = [*walk_tb(cause.__traceback__)]
         names = [str(frame.f_globals.get("__name__", "")) for frame, _ in walked]
         # Libraries that trusted code calls fail because of it, but code of ours may have a fault.

@@ -8,13 +8,14 @@ import pytest
 from conllu_texts import GOOD, row
 
 from robustparse.data.conllu import (
+    ENDINGS,
     block_of,
-    find_split,
     is_word,
     read_treebank,
     write_treebank,
 )
 from robustparse.data.sentence_lines import with_parse
+from robustparse.data.splits import find_split
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Sentence
 
@@ -58,7 +59,7 @@ def test_writing_restores_every_byte_but_enhanced_dependencies(treebank, example
 
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_a_real_treebank_survives_the_round_trip(shared, split, tmp_path):
-    path = find_split(shared / "data" / "treebank" / "UD_English-EWT", split)
+    path = find_split(shared / "data" / "treebank" / "UD_English-EWT", split, ENDINGS)
     sentences = read_treebank(path)
     written = tmp_path / "out.conllu"
     write_treebank(written, (with_parse(example.block, example.gold) for example in sentences))
@@ -124,14 +125,14 @@ def test_windows_line_ends_and_no_last_blank_line_are_fine(tmp_path):
 def test_a_split_is_the_one_file_of_its_name(tmp_path):
     for name in ("en_x-ud-train.conllu", "en_x-ud-dev.conllu", "dev.conllu", "test.txt"):
         (tmp_path / name).write_text(GOOD)
-    assert find_split(tmp_path, "train") == Path(tmp_path / "en_x-ud-train.conllu")
+    assert find_split(tmp_path, "train", ENDINGS) == Path(tmp_path / "en_x-ud-train.conllu")
     for split, found in {
         "dev": r"2 files .*\(dev\.conllu, en_x-ud-dev\.conllu\)",
         "test": r".*none",
     }.items():
         with pytest.raises(InputError, match=found) as caught:
-            find_split(tmp_path, split)
+            find_split(tmp_path, split, ENDINGS)
         assert caught.value.path == str(tmp_path)
         assert caught.value.remedy == f"name it with {split}_file"
     with pytest.raises(InputError, match="no such folder"):
-        find_split(tmp_path / "nowhere", "dev")
+        find_split(tmp_path / "nowhere", "dev", ENDINGS)

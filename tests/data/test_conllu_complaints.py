@@ -7,7 +7,6 @@ from conllu_texts import GOOD, row
 
 from robustparse.data.conllu import (
     _check_tree,
-    check_readable,
     read_treebank,
     unknown_label,
     warn_of_labels,
@@ -246,17 +245,6 @@ def test_unknown_labels_without_a_file_name_the_sentence(treebank, block):
     error = unknown_label([made], treebank, ["root"])
     assert error.found.startswith("sentence 5, word 2: dependency label 'new'")
     assert error.line is None
-
-
-def test_a_sentence_that_cannot_be_used_is_named(treebank, examples):
-    def check(given):
-        if given[0].id == 2:
-            raise InputError("no tags", expected="some")
-
-    check_readable(examples[:2], treebank, check)
-    with pytest.raises(InputError, match=r":21: no tags; expected some$") as caught:
-        check_readable(examples, treebank, check)
-    assert (caught.value.path, caught.value.line) == (str(treebank), 21)
 
 
 @pytest.mark.parametrize("roots", [(0,), (0, 0)])

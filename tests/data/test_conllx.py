@@ -3,12 +3,13 @@
 import pytest
 
 from robustparse.data.conllu import (
+    ENDINGS,
     file_ending,
-    find_split,
     read_treebank,
     unknown_label,
 )
 from robustparse.data.sentence_lines import with_parse
+from robustparse.data.splits import find_split
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree
 
@@ -77,7 +78,7 @@ def test_an_unknown_label_is_named_with_its_line_whatever_the_second_parse_is(tm
 
 def test_a_split_may_be_in_either_format(tmp_path):
     (tmp_path / "ptb-train.conllx").write_text(TEXT)
-    assert find_split(tmp_path, "train").name == "ptb-train.conllx"
+    assert find_split(tmp_path, "train", ENDINGS).name == "ptb-train.conllx"
     (tmp_path / "train.conllu").write_text(TEXT)
     with pytest.raises(InputError, match=r"\(ptb-train.conllx, train.conllu\)"):
-        find_split(tmp_path, "train")
+        find_split(tmp_path, "train", ENDINGS)

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from robustparse.data.columns import Known, labels_are_numbers
-from robustparse.data.tables import ending_of, read_table
+from robustparse.data.splits import find_split
+from robustparse.data.tables import ENDINGS, ending_of, read_table
 from robustparse.data.text_datamodule import TextDataModule
-from robustparse.data.text_files import find_split, read_texts
+from robustparse.data.text_files import read_texts
 from robustparse.data.utterances.forms import read_forms
 from robustparse.errors import InputError
 from robustparse.tasks.classification import CLASSIFICATION
@@ -496,7 +497,7 @@ def test_packed_tables_are_read_by_the_name_they_had(tmp_path: Path):
     (tmp_path / "train.csv.gz").write_bytes(gzip.compress(content))
     packed_zip(tmp_path / "dev.zip", "my-dev.csv", content)
     for split in ("train", "dev"):
-        path = find_split(tmp_path, split)
+        path = find_split(tmp_path, split, ENDINGS)
         assert texts_of(path) == [("a , b", "pos")]
         assert ending_of(path) == ".csv"
     parquet = io.BytesIO(named(tmp_path / "x.parquet", VALUES).read_bytes())
@@ -555,6 +556,6 @@ def test_a_damaged_parquet_file_is_called_one(name: str, tmp_path: Path):
 def test_one_dataset_is_no_folder_of_splits(tmp_path: Path):
     named(tmp_path / "x", VALUES)
     with pytest.raises(InputError) as error:
-        find_split(tmp_path / "x", "train")
+        find_split(tmp_path / "x", "train", ENDINGS)
     assert (error.value.path, "splits" in error.value.found) == (str(tmp_path / "x"), True)
     assert "train_file" in str(error.value.remedy)

@@ -8,9 +8,11 @@ import pytest
 
 from robustparse.data import conllu
 from robustparse.data.datamodule import Augmentation
+from robustparse.data.splits import find_split
+from robustparse.data.tables import ENDINGS
 from robustparse.data.tags import tagged_sentences
 from robustparse.data.text_datamodule import TextDataModule
-from robustparse.data.text_files import find_split, read_texts
+from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.types import Example, Sentence
@@ -277,14 +279,15 @@ def test_labels_may_be_missing_where_nobody_looks_at_them(tmp_path: Path):
 def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
     tsv(tmp_path / "mr-train.tsv")
     jsonl(tmp_path / "dev.jsonl")
-    assert find_split(tmp_path, "train").name == "mr-train.tsv"
-    assert find_split(tmp_path, "dev").name == "dev.jsonl"
-    assert str(find_split("datasets:imdb", "dev")) == "datasets:imdb:validation"
-    assert find_split(saved(tmp_path / "x").parent, "dev") == tmp_path / "x" / "validation"
+    assert find_split(tmp_path, "train", ENDINGS).name == "mr-train.tsv"
+    assert find_split(tmp_path, "dev", ENDINGS).name == "dev.jsonl"
+    assert str(find_split("datasets:imdb", "dev", ENDINGS)) == "datasets:imdb:validation"
+    saved_split = tmp_path / "x" / "validation"
+    assert find_split(saved(tmp_path / "x").parent, "dev", ENDINGS) == saved_split
     (tmp_path / "train.jsonl").write_text("{}")
     for split, count in (("train", 2), ("test", 0)):
         with pytest.raises(InputError) as error:
-            find_split(tmp_path, split)
+            find_split(tmp_path, split, ENDINGS)
         assert error.value.found.startswith(f"{count} files ")
         assert error.value.remedy == f"name it with {split}_file"
 
@@ -345,16 +348,17 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_every_kind_of_corpus_finds_its_splits_alike(tmp_path: Path, name: str):
     names, split, expected = NAMES[name]
-    finders = {"tsv": find_split, "conllu": conllu.find_split, "conll": tagged_sentences.find_split}
-    for ending, find in finders.items():
+    corpora = {"tsv": ENDINGS, "conllu": conllu.ENDINGS, "conll": tagged_sentences.ENDINGS}
+    for ending, endings in corpora.items():
         (tmp_path / ending).mkdir()
         for each in names:
             (tmp_path / ending / each.format(ending)).touch()
         if expected is None:
             with pytest.raises(InputError):
-                find(tmp_path / ending, split)
+                find_split(tmp_path / ending, split, endings)
         else:
-            assert find(tmp_path / ending, split).name == expected.format(ending)
+            found = find_split(tmp_path / ending, split, endings)
+            assert found.name == expected.format(ending)
 
 
 def test_a_split_of_several_files_is_read_as_one(tmp_path: Path):

@@ -99,7 +99,7 @@ def test_a_file_replaces_the_whole_object(options, name, changes, tmp_path, monk
     def command(attack: Attack) -> None:
         """Take an attack."""
 
-    parsed = parsed_command(command, checked(options.split()))
+    parsed = parsed_command(command, checked(options.split()), "command")
     recipe = Recipe.read(f"{name}.yaml")
     arguments = recipe.settings["init_args"]
     for key, value in changes.items():

@@ -12,8 +12,9 @@ from seqeval.scheme import IOB2
 
 from random_tags import random_tags
 from robustparse.data.columns import Known
+from robustparse.data.splits import find_split
 from robustparse.data.tags.schemes import repaired
-from robustparse.data.tags.tagged_sentences import find_split
+from robustparse.data.tags.tagged_sentences import ENDINGS
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import added
 from robustparse.tasks.tags import TAGS
@@ -211,11 +212,11 @@ def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, lin
 def test_files_of_a_folder_are_found(tmp_path):
     for name in ("en-ud-train.conllu", "en-ud-dev.conllu", "test.jsonl", "README.md"):
         write(tmp_path, name, "")
-    found = [find_split(tmp_path, split).name for split in ("train", "dev", "test")]
+    found = [find_split(tmp_path, split, ENDINGS).name for split in ("train", "dev", "test")]
     assert found == ["en-ud-train.conllu", "en-ud-dev.conllu", "test.jsonl"]
     write(tmp_path, "valid.conll", "")
     with pytest.raises(InputError):
-        find_split(tmp_path, "dev")
+        find_split(tmp_path, "dev", ENDINGS)
 
 
 def test_scores_are_those_of_seqeval():

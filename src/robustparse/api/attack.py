@@ -6,16 +6,9 @@ from pathlib import Path
 from typing import cast
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.inputs import file_names, system_name
+from robustparse.api.inputs import system_name
 from robustparse.api.results import AttackResults
-from robustparse.api.sources import (
-    Checkpoints,
-    DataFile,
-    DataSource,
-    GivenExamples,
-    GivenVictim,
-    VictimSource,
-)
+from robustparse.api.sources import Checkpoints, GivenVictim, VictimSource, data_source
 from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError, whole_number
@@ -88,7 +81,7 @@ def attack(
     source = victim_source(victim)
 
     def made(folder: Path) -> AttackResults:
-        data = data_source(examples, seed, limit)
+        data = data_source(examples, seed=seed, limit=limit)
         AttackRun(folder, described, source, data, seed, device).attacked(chosen)
         return AttackResults(folder, system_name(source.names))
 
@@ -115,21 +108,3 @@ def victim_source(victim: Victims) -> VictimSource:
         expected="a model, a list of models, paths of checkpoints, or a robustparse.victims object",
         remedy="wrap a function as FunctionVictim(function)",
     )
-
-
-def data_source(examples: Examples, seed: int, limit: int | None = None) -> DataSource:
-    """Return the source of sentences.
-
-    Raises:
-        InputError: they are not examples.
-    """
-    limit = None if limit is None else whole_number("limit", limit)
-    if names := file_names(examples):
-        return DataFile(names, seed, limit)
-    if not isinstance(examples, Sequence) or not all(isinstance(e, Example) for e in examples):
-        raise InputError(
-            f"got {repr(examples)[:60]}",
-            key="examples",
-            expected="examples with gold answers, as of robustparse.read, or files",
-        )
-    return GivenExamples(cast(Sequence[Example], examples), limit)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from robustparse.api.attack import Examples, Victims, data_source, victim_source
+from robustparse.api.attack import Examples, Victims, victim_source
 from robustparse.api.inputs import system_name
 from robustparse.api.progress import certify_progress
-from robustparse.api.sources import DataSource, VictimSource, settings_of
+from robustparse.api.sources import DataSource, VictimSource, data_source, settings_of
 from robustparse.api.tables import as_text, certified_table
 from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -163,7 +163,7 @@ def certify(
     source = victim_source(victim)
 
     def made(folder: Path) -> CertifiedResults:
-        data = data_source(examples, 0, limit)
+        data = data_source(examples, limit=limit)
         summary = CertifyRun(folder, exhaustive, source, data, name, device=device).certified()
         records = read_certificates(folder)
         return CertifiedResults(folder, system_name(source.names), summary, records)

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from robustparse.api.inputs import file_names
-from robustparse.api.sources import DataFile, GivenExamples
+from robustparse.api.sources import DataFile, DataSource, GivenExamples, data_source
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.clustering import Fidelity, clusters
@@ -63,7 +62,9 @@ def encode(
         InputError: an argument cannot be used, a file is missing or malformed, or the table has no
             word of the data.
     """
-    source = _source(data)
+    source = data_source(data, "data", split="train")
+    if isinstance(source, GivenExamples) and not source.sentences:
+        raise InputError("names no example", key="data", expected="at least one")
     if out is not None:
         table = () if isinstance(substitutes, SubstitutionTable) else (str(substitutes),)
         check_output_file(Path(out), [*source.names, *table])
@@ -102,19 +103,7 @@ def encode(
     return encoding
 
 
-def _source(data: TrainingData) -> DataFile | GivenExamples:
-    if isinstance(data, DataFile):
-        return data
-    if names := file_names(data):
-        return DataFile(names, split="train")
-    is_examples = isinstance(data, Sequence) and all(isinstance(each, Example) for each in data)
-    if not is_examples or not data:
-        expected = "examples with gold answers, as of robustparse.read, or files"
-        raise InputError(f"got {data!r:.60}", key="data", expected=expected)
-    return GivenExamples(cast(Sequence[Example], data))
-
-
-def _task(source: DataFile | GivenExamples, name: str | None) -> Task:
+def _task(source: DataSource, name: str | None) -> Task:
     """Return the task of the data."""
     if name is not None:
         return named(name)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from robustparse.api.attack import Examples, Victims, data_source, victim_source
+from robustparse.api.attack import Examples, Victims, victim_source
 from robustparse.api.inputs import check_same_kind, data_files, file_names, system_name
 from robustparse.api.results import Scores
+from robustparse.api.sources import data_source
 from robustparse.data.datamodule import SAMPLE
 from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import predictions, scores_of
@@ -75,7 +76,7 @@ def evaluate(
     """
     source = victim_source(victim)
     opened = source.open(device)
-    data = data_source(examples, 0, limit)
+    data = data_source(examples, limit=limit)
     sentences = data.examples(opened, punctuation)
     say(*opened.warnings(sentences, data.name, punctuation))
     answers = list(predictions(opened, sentences))

@@ -8,7 +8,7 @@ from robustparse.data.datamodule import SAMPLE
 from robustparse.data.tables import is_dataset
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
-from robustparse.files import checkpoint_file, matching_files, path_digest, plain_name
+from robustparse.files import checkpoint_file, matching_files, path_digest, plain_ending
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
 from robustparse.models.mean_scores import Mean
@@ -118,7 +118,7 @@ def check_same_kind(files: Sequence[str]) -> None:
 def _kind(file: str) -> str:
     if is_dataset(file):
         return "a dataset"
-    ending = Path(plain_name(file)).suffix.lower()
+    ending = plain_ending(file)
     return f"a {ending} file" if ending else "a file without an ending"
 
 

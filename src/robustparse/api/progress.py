@@ -22,12 +22,11 @@ def attack_progress(total: int, name: str) -> Iterator[Callable[[AttackSums], No
     with _bar(name, total) as update:
 
         def show(sums: AttackSums) -> None:
-            if update is not None:
-                scores = sums.scores()
-                clean, robust = (scores[when][sums.task.scores.headline] for when in WHEN)
-                note = "" if clean is None else f"clean {clean:.1f}, attacked {robust:.1f}"
-                name = score_name(sums.task.scores.headline)
-                update(completed=scores["n_sentences"], note=f"{name} {note}")
+            scores = sums.scores()
+            clean, robust = (scores[when][sums.task.scores.headline] for when in WHEN)
+            note = "" if clean is None else f"clean {clean:.1f}, attacked {robust:.1f}"
+            name = score_name(sums.task.scores.headline)
+            update(completed=scores["n_sentences"], note=f"{name} {note}")
 
         yield show
 
@@ -38,13 +37,12 @@ def certify_progress(total: int) -> Iterator[Callable[[CertifiedScores], None]]:
     with _bar("certify", total) as update:
 
         def show(scores: CertifiedScores) -> None:
-            if update is not None:
-                headline = scores.task.scores.headline
-                clean = scores.clean()[headline]
-                edits, bounds = [*scores.certified().items()][-1]
-                lower = bounds["lower"][headline]
-                note = f"clean {shown(clean)}, certified at {edits} edits {shown(lower)}"
-                update(completed=scores.sentences, note=f"{score_name(headline)} {note}")
+            headline = scores.task.scores.headline
+            clean = scores.clean()[headline]
+            edits, bounds = [*scores.certified().items()][-1]
+            lower = bounds["lower"][headline]
+            note = f"clean {shown(clean)}, certified at {edits} edits {shown(lower)}"
+            update(completed=scores.sentences, note=f"{score_name(headline)} {note}")
 
         yield show
 
@@ -53,24 +51,14 @@ def certify_progress(total: int) -> Iterator[Callable[[CertifiedScores], None]]:
 def reading_progress() -> Iterator[Callable[[int, int], None]]:
     """Yield a function that shows how many of how many sentences were read."""
     with _bar("sentences read", None) as update:
-
-        def show(done: int, of: int) -> None:
-            if update is not None:
-                update(completed=done, total=of)
-
-        yield show
+        yield lambda done, of: update(completed=done, total=of)
 
 
 @contextmanager
 def word_progress(source: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that shows for how many words a source has proposed substitutes."""
     with _bar(f"{source}: words", total) as update:
-
-        def show(done: int) -> None:
-            if update is not None:
-                update(completed=done)
-
-        yield show
+        yield lambda done: update(completed=done)
 
 
 @contextmanager
@@ -79,9 +67,8 @@ def block_progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
     with _bar(f"{name}: blocks", total) as update:
 
         def show(done: int) -> None:
-            if update is not None:
-                update(completed=done)
-            elif done:
+            update(completed=done)
+            if done and not terminal(stderr=True).is_interactive:
                 say(f"{done} of {total} blocks are done")
 
         yield show
@@ -127,12 +114,9 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _bar(name: str, total: int | None) -> Iterator[Callable[..., None] | None]:
-    """Yield a function that sets ``completed``, ``total`` and ``note``; None without a terminal."""
+def _bar(name: str, total: int | None) -> Iterator[Callable[..., None]]:
+    """Yield a function that sets ``completed``, ``total`` and ``note`` of a bar in a terminal."""
     console = terminal(stderr=True)
-    if not console.is_interactive:
-        yield None
-        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -140,5 +124,6 @@ def _bar(name: str, total: int | None) -> Iterator[Callable[..., None] | None]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    hidden = not console.is_interactive
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         yield partial(progress.update, progress.add_task(name, total=total, note=""))

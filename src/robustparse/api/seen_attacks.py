@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robustparse.api.augment import summary_beside
+from robustparse.api.augment import attack_folder, summary_beside
 from robustparse.api.inputs import digest
 from robustparse.attacks.substitution_sources import GENERATORS
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -169,7 +169,7 @@ def _attack_of_copies(file: Path) -> AttackKind:
     Raises:
         UnknownTrainingError: nothing next to the file says what made it.
     """
-    folders = [file.with_suffix(".attack"), *([file.parent] if file.stem == "adversarial" else [])]
+    folders = [attack_folder(file), *([file.parent] if file.stem == "adversarial" else [])]
     for folder in folders:
         if (folder / RUN).exists():
             run = read_run(folder)

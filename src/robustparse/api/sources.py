@@ -22,6 +22,7 @@ from robustparse.api.inputs import (
     checkpoint_files,
     data_files,
     digest,
+    file_names,
     load_models,
 )
 from robustparse.api.taggers import check_tagger, tagger_named, with_tags
@@ -30,7 +31,7 @@ from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.shard import Shard
-from robustparse.errors import InputError, check_least, check_seed
+from robustparse.errors import InputError, check_least, check_seed, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.files import in_short, unwritable
 from robustparse.metrics import PunctuationPolicy
@@ -395,6 +396,35 @@ class GivenExamples:
 
 DataSource = DataFile | GivenExamples
 """Its properties describe the data in ``run.json``; ``examples`` returns the sentences."""
+
+
+def data_source(
+    data: object,
+    key: str = "examples",
+    *,
+    seed: int = 0,
+    limit: int | None = None,
+    split: str = "test",
+) -> DataSource:
+    """Return the source of sentences.
+
+    Args:
+        data: a file, or several that are read as one; examples; or a source.
+        key: the argument.
+        seed, limit, split: see `DataFile`.
+
+    Raises:
+        InputError: they are none of these.
+    """
+    limit = None if limit is None else whole_number("limit", limit)
+    if isinstance(data, DataFile):
+        return data
+    if names := file_names(data):
+        return DataFile(names, seed, limit, split=split)
+    if not isinstance(data, Sequence) or not all(isinstance(each, Example) for each in data):
+        expected = "examples with gold answers, as of robustparse.read, or files"
+        raise InputError(f"got {data!r:.60}", key=key, expected=expected)
+    return GivenExamples(data, limit)
 
 
 def _check_words(example: Example, task: Task, key: str) -> None:

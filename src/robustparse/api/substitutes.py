@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from robustparse.api.progress import word_progress
-from robustparse.api.sources import DataFile, GivenExamples
+from robustparse.api.sources import DataFile, DataSource, GivenExamples, data_source
 from robustparse.api.taggers import tagger_named
 from robustparse.attacks.pooled_substitutes import (
     Substitutes,
@@ -147,28 +147,21 @@ def _loaded(names: Sequence[str], settings: SourceSettings) -> dict[str, Source]
     return made
 
 
-def _data(data: Data | Sequence[Data] | Sequence[Example]) -> list[DataFile | GivenExamples]:
+def _data(data: Data | Sequence[Data] | Sequence[Example]) -> list[DataSource]:
     """Return the sources of the sentences.
 
     Raises:
         InputError: there are none, or files and examples are mixed.
     """
     several = [data] if isinstance(data, str | Path | DataFile) else list(data)
-    examples = [each for each in several if isinstance(each, Example)]
-    if examples and len(examples) == len(several):
-        return [GivenExamples(examples)]
-    files: list[DataFile | GivenExamples] = [
-        each if isinstance(each, DataFile) else DataFile(str(each), split="train")
-        for each in several
-        if isinstance(each, str | Path | DataFile)
-    ]
-    if not files or len(files) < len(several):
-        problem = "names no data" if not several else f"got {several!r:.60}"
-        raise InputError(problem, key="data", expected="files, or examples as of robustparse.read")
-    return files
+    if not several:
+        expected = "files, or examples as of robustparse.read"
+        raise InputError("names no data", key="data", expected=expected)
+    sources = [several] if all(isinstance(each, Example) for each in several) else several
+    return [data_source(each, "data", split="train") for each in sources]
 
 
-def _sentences(data: DataFile | GivenExamples, task: str | None) -> list[Sentence]:
+def _sentences(data: DataSource, task: str | None) -> list[Sentence]:
     """Return the texts that attacks reword; those without tags are tagged by the data's tagger."""
     if isinstance(data, GivenExamples):
         files = None if task is None else named(task).files

@@ -9,7 +9,6 @@ import string
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from robustparse.attacks.candidates.characters import CharacterEdits
@@ -22,8 +21,8 @@ from robustparse.attacks.candidates.wordnet import WordNetSynonyms
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.word_types import WordTypes, is_type
-from robustparse.errors import InputError, check_least
-from robustparse.files import plain_name
+from robustparse.errors import InputError, check_least, did_you_mean
+from robustparse.files import plain_ending
 from robustparse.graphemes import graphemes, is_letters
 from robustparse.types import Sentence
 
@@ -289,12 +288,12 @@ class SourceSettings:
         """
         kind, colon, file = name.partition(":")
         if kind not in SOURCES:
-            near = get_close_matches(kind, SOURCES, n=1)
+            known = [*map(_written, SOURCES)]
             raise InputError(
                 f"got {name!r}",
                 key="sources",
-                expected=f"some of {', '.join(map(_written, SOURCES))}",
-                remedy=f"did you mean {_written(near[0])}?" if near else None,
+                expected=f"some of {', '.join(known)}",
+                remedy=did_you_mean(kind, known),
             )
         if bool(file) != bool(SOURCES[kind]) or (colon and not file):
             raise InputError(f"got {name!r}", key="sources", expected=_written(kind))
@@ -308,7 +307,7 @@ class SourceSettings:
         match kind:
             case "wordnet":
                 return Generated(WordNetSynonyms())
-            case "neighbours" if plain_name(file).endswith(".json"):
+            case "neighbours" if plain_ending(file) == ".json":
                 return Generated(Lexicon(file), self.top)
             case "neighbours" if self.cosine is not None:
                 return NearWords(file, self.top, self.cosine)

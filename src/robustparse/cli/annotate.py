@@ -18,7 +18,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.records import read_finished
 from robustparse.files import write_json
 from robustparse.options.arguments import checked
-from robustparse.options.command import run_command
+from robustparse.options.command import parsed_command
 
 USAGE = """usage: robustparse annotate COMMAND [options]
 
@@ -40,7 +40,7 @@ def export(
     """Blind pairs of original and adversarial sentences as CSV, for human judgement.
 
     Args:
-        folder: of a finished attack.
+        folder: the output folder (--out) of a finished attack.
         out: the CSV file; with several annotators one file each, pairs_1.csv and on.
         key: the file that tells originals from adversarial sentences (pairs_key.json next to out).
         annotators: how many files, each with the same pairs in an order and on sides of its own.
@@ -110,13 +110,8 @@ def command(arguments: Sequence[str]) -> None:
     if name in ("-h", "--help"):
         print(USAGE)
     elif name == "export":
-        positional = {"folder": "of a finished attack"}
-        run_command(export, checked(rest), "annotate export", positional)
+        parsed_command(export, checked(rest), "annotate export", ["folder"]).run()
     elif name == "score":
-        positional = {
-            "key": "the key that annotate export wrote",
-            "files": "the answered files, one per annotator",
-        }
-        run_command(score, checked(rest), "annotate score", positional)
+        parsed_command(score, checked(rest), "annotate score", ["key", "files"]).run()
     else:
         raise InputError(repr(name), key="annotate", expected="export or score")

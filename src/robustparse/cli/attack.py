@@ -10,6 +10,7 @@ from robustparse.cli.options import (
     ShardedDataOptions,
     TypedOptions,
     VictimOptions,
+    as_list,
     refuse,
 )
 from robustparse.errors import InputError
@@ -60,7 +61,7 @@ def attack(
     summary = attack_run.attacked(attack)
     print_summary(Path(out).resolve().name, summary)  # the name in `report`
     if format is not None and summary is not None:
-        for path in write_log(Path(out), [format] if isinstance(format, str) else format, license):
+        for path in write_log(Path(out), as_list(format), license):
             terminal().print(str(path), soft_wrap=True)
 
 

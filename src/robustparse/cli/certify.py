@@ -8,7 +8,7 @@ from robustparse.api.inputs import system_name
 from robustparse.api.tables import certified_table, terminal
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.exhaustion import CAP, Exhaustive
-from robustparse.cli.options import ShardedDataOptions, VictimOptions
+from robustparse.cli.options import ShardedDataOptions, VictimOptions, as_list
 from robustparse.metrics import PunctuationPolicy
 
 
@@ -39,10 +39,11 @@ def certify(
         fraction: certify only this fraction of the sentences, drawn at random with the seed.
         batch_words: padded words per forward pass; by default what suits the device.
     """
-    several = edits if isinstance(edits, list) else [edits]
     run = CertifyRun(
         Path(out),
-        Exhaustive(SubstitutionTable.read(substitutes), several, cap, punctuation, batch_words),
+        Exhaustive(
+            SubstitutionTable.read(substitutes), as_list(edits), cap, punctuation, batch_words
+        ),
         victim.source(),
         data.file(seed, fraction),
         substitutes,

@@ -28,7 +28,7 @@ def whole_parser() -> ArgumentParser:
     for name in OWN:
         if name != "annotate":  # it has commands of its own
             function = getattr(importlib.import_module(f"robustparse.cli.{name}"), name)
-            subparser = command_parser(function, name, POSITIONAL.get(name, {}))
+            subparser = command_parser(function, name, POSITIONAL.get(name, ()))
             for action in subparser._actions:
                 # The options of all classes within classes would be millions.
                 if ActionTypeHint.is_subclass_typehint(action):  # type: ignore[no-untyped-call]

@@ -17,7 +17,7 @@ from robustparse import __version__, trust
 from robustparse.api.tables import score_table, terminal
 from robustparse.cli.ensemble_members import Member, check_models, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
-from robustparse.cli.options import DecodingOptions, are_set
+from robustparse.cli.options import DecodingOptions, are_set, as_list
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_least, check_seed, say
@@ -26,7 +26,7 @@ from robustparse.evaluation.records import SCORES, read_summary
 from robustparse.evaluation.significance import Interval, mean_of_seeds
 from robustparse.files import locked, make_folder, read_json, write_json
 from robustparse.options.arguments import checked, each_option
-from robustparse.options.command import run_command
+from robustparse.options.command import parsed_command
 from robustparse.options.recipe import Recipe, made
 from robustparse.options.recipe_facts import RecipeFacts
 from robustparse.options.remote_files import local_files
@@ -48,7 +48,7 @@ def command(arguments: Sequence[str]) -> None:
             run("fit", [*of_fit, *added])
         options = checked(own, several=SEVERAL[NAME])
         options += ["--", *of_fit]
-        run_command(ensemble, options, NAME, POSITIONAL[NAME])
+        parsed_command(ensemble, options, NAME, POSITIONAL[NAME]).run()
 
 
 def ensemble(
@@ -75,14 +75,17 @@ def ensemble(
         subsets: further ensembles of some models; commas join the names of their folders.
         limit: attack only the first LIMIT sentences of the test data.
         devices: the number of processes that share the sentences of an attack.
-        fit: options of fit.
+        fit: all options that are not listed here are those of fit and apply to every model, such as
+            --data.folder FOLDER.
     """
     if (rank := Rank.launched()) is not None and rank.count > 1:
         remedy = "start one process; --trainer.devices says how many train a model"
         raise InputError(f"{rank.count} processes were launched", remedy=remedy)
     folder, recipes = make_folder(Path(out)), _recipes(_several("--attack", attack))
     of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
-    _check_numbers(of_seeds, limit, devices)
+    for seed in of_seeds:
+        check_seed("--seeds", seed)
+    check_least("--", limit=limit, devices=devices)
     chosen_device("--device", decoding.device)
     members = make_members(folder / "members", fit, of_seeds, of_embeddings)
     systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
@@ -152,18 +155,9 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, of_fit
 
 
-def _check_numbers(seeds: Sequence[int], limit: int | None, devices: int) -> None:
-    """Check numbers before training starts."""
-    for seed in seeds:
-        check_seed("--seeds", seed)
-    check_least("--", limit=limit, devices=devices)
-
-
 def _several(option: str, values: Any) -> list[Any]:
     """Return the values of an option, each of which must be given once."""
-    if values is None:
-        return []
-    several = values if isinstance(values, list) else [values]
+    several = as_list(values)
     for number, value in enumerate(several):
         if value in several[:number]:
             raise InputError(f"got {value} twice", key=option, remedy="name each once")

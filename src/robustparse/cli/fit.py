@@ -24,6 +24,7 @@ from robustparse import trust
 from robustparse.api.progress import quiet
 from robustparse.cli import training_run
 from robustparse.cli.control import EqualComputeControl, without_defenses
+from robustparse.cli.options import as_list
 from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError, say
 from robustparse.files import locked, make_folder
@@ -179,7 +180,7 @@ class Cli(LightningCLI):
             checkpoints = any(isinstance(callback, Checkpoint) for callback in chosen)
             kwargs |= {"callbacks": chosen, "enable_checkpointing": checkpoints}
         elif fits:
-            kwargs["callbacks"] = [NoCheckpoint(), *training_run.as_list(settings.callbacks)]
+            kwargs["callbacks"] = [NoCheckpoint(), *as_list(settings.callbacks)]
         if fits:
             kwargs["callbacks"].insert(0, SetAside(self.folder, self.aside))
             if without := without_defenses(self.arguments.typed):
@@ -306,7 +307,7 @@ def _replaced(arguments: Arguments, callbacks: Any) -> Iterator[str]:
         arguments: the arguments of the command line, with the positions of classes in files.
         callbacks: the setting that is in force.
     """
-    kept = {each.class_path.rpartition(".")[2] for each in training_run.as_list(callbacks)}
+    kept = {each.class_path.rpartition(".")[2] for each in as_list(callbacks)}
     for name, (path, line) in arguments.classes.items():
         full = None if name in kept else trust.full_path(name)
         if full is not None and issubclass(trust.allowed_class(full), Callback):

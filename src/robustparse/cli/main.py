@@ -11,13 +11,12 @@ import gc
 import importlib
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
 from robustparse import __version__
 from robustparse.cli.streams import standard_output
-from robustparse.errors import InputError, ProcessDiedError, machine_limit, say
+from robustparse.errors import InputError, ProcessDiedError, did_you_mean, machine_limit, say
 from robustparse.trust import failures_of_trusted_code
 
 if TYPE_CHECKING:
@@ -50,28 +49,18 @@ OWN = {
     "copy": "copy an installed recipe or configuration into the current folder, for editing",
     "completion": "print a script with which a shell completes commands and options",
 }
+# Parameters of these commands that are no options; a list takes all remaining arguments.
 POSITIONAL = {
-    "list": {
-        "kinds": "experiments, models, data, defenses, attacks or components; all if none is named"
-    },
-    "copy": {"name": "as `robustparse list` prints it"},
-    "completion": {"shell": "bash, zsh or tcsh"},
-    "ensemble": {
-        "fit": "all options that are not listed here are those of fit and apply to every model, "
-        "such as --data.folder FOLDER"
-    },
-    "merge": {
-        "out": "the folder or file to write",
-        "shards": "the folders or files that a command wrote with --shard, in any order",
-    },
-    "measure": {"folder": "the output folder (--out) of a finished attack"},
-    "share": {"folder": "the folder of the shared model"},
-    "verify": {"entry": "an entry.json, or its folder"},
-    "transfer": {"folders": "output folders (--out) of attacks on the same data, the sources"},
-    "report": {
-        "folders": "output folders (--out) of attacks, transfers and evaluations of perturbed "
-        "texts, and folders of runs; the clean model's first"
-    },
+    "list": ("kinds",),
+    "copy": ("name",),
+    "completion": ("shell",),
+    "ensemble": ("fit",),
+    "merge": ("out", "shards"),
+    "measure": ("folder",),
+    "share": ("folder",),
+    "verify": ("entry",),
+    "transfer": ("folders",),
+    "report": ("folders",),
 }
 # Short names of options of ``fit``, ``validate`` and ``test``.
 SHORT = {
@@ -103,11 +92,9 @@ TYPED = ("--text", "--interactive")
 # How an interrupted command is resumed.
 RESUMES = {
     "fit": "; --ckpt_path last resumes from its last checkpoint",
-    "ensemble": "; the same command resumes",
-    "attack": "; the same command resumes",
-    "certify": "; the same command resumes",
-    "augment": "; the same command resumes",
-    "substitutes": "; the same command resumes",
+    **dict.fromkeys(
+        ("ensemble", "attack", "certify", "augment", "substitutes"), "; the same command resumes"
+    ),
 }
 INTERRUPTED = 130
 
@@ -179,11 +166,10 @@ def run(command: str, arguments: list[str]) -> None:
             run_fit(checked)
     else:
         commands = [*OWN, *LIGHTNING]
-        near = get_close_matches(command, commands, n=1)
         raise InputError(
             f"unknown command {command!r}",
             expected=f"one of {', '.join(commands)}",
-            remedy=f"did you mean {near[0]}?" if near else None,
+            remedy=did_you_mean(command, commands),
         )
 
 
@@ -206,7 +192,7 @@ def _parsed(command: str, arguments: list[str]) -> "ParsedCommand":
     function = getattr(importlib.import_module(f"robustparse.cli.{name}"), name)
     from robustparse.options.command import parsed_command
 
-    return parsed_command(function, checked, command, POSITIONAL.get(command))
+    return parsed_command(function, checked, command, POSITIONAL.get(command, ()))
 
 
 def _checked(

@@ -31,7 +31,7 @@ def measure(
     """Measure the sentences of an attack by models: writes quality.json, adds to summary.json.
 
     Args:
-        folder: of a finished attack.
+        folder: the output folder (--out) of a finished attack.
         language_model: folder or cached name of a language model, for perplexity.
         kind: of the language model: causal, or masked (pseudo-perplexity, Salazar et al. 2020).
         vectors: file of word vectors, for the cosine of changed words.

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from robustparse.api.inputs import Paths
 from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 DECODING = ("decoder", "beam", "precision", "mean")
 """Options that apply to checkpoints only."""
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a setting of one value or several as a list; None is an empty one."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def are_set(options: "DataclassInstance") -> Iterator[str]:

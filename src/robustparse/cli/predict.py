@@ -29,7 +29,7 @@ from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files import (
     check_no_input,
     in_short,
-    plain_name,
+    plain_ending,
     read_text,
     unpacked,
     write_pieces,
@@ -80,7 +80,9 @@ def predict(
     opened = source.open(victim.device)
     ending = (format or _ending_of(names[0])).lstrip(".").lower() or RAW
     _check_formats(opened, names, ending, format, out)
-    _check_output(out, [*names, *(source.names if isinstance(source, Checkpoints) else ())])
+    if out != STANDARD:
+        inputs = [*names, *(source.names if isinstance(source, Checkpoints) else ())]
+        check_no_input(Path(out), (each for each in inputs if each != STANDARD), key="--out")
     warned: set[str] = set()
     count = 0
 
@@ -114,16 +116,6 @@ def predict(
         )
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
-
-
-def _check_output(out: str, inputs: Iterable[str]) -> None:
-    """Check that the answers are not written over what is read.
-
-    Raises:
-        InputError: the output is one of the inputs.
-    """
-    if out != STANDARD:
-        check_no_input(Path(out), (each for each in inputs if each != STANDARD), key="--out")
 
 
 def _shard(sharing: ShardOptions, data: str, out: str) -> Shard | None:
@@ -252,9 +244,9 @@ def _copy(piece: Path, content: Iterable[bytes]) -> None:
 
 
 def _ending_of(data: str) -> str:
-    if is_parquet(Path(data)):
+    if is_parquet(data):
         return "parquet"
-    return Path(plain_name(data)).suffix.lstrip(".").lower()
+    return plain_ending(data).lstrip(".")
 
 
 def _answered(victim: AnsweringVictim, examples: list[Example]) -> Iterator[Written]:
@@ -285,8 +277,13 @@ def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
                 expected="a premise, a tab and a hypothesis",
                 remedy="correct the line",
             )
-        for text in (*context, words):
-            _check_length(text, max_length, path, at + 1)
+        if (longest := max(map(len, (*context, words)))) > max_length:
+            raise InputError(
+                f"the sentence has {longest} words, over the limit of {max_length}",
+                path=path,
+                line=at + 1,
+                remedy="raise --max_length, or divide the line into sentences",
+            )
         rows.append((at, Sentence(words, context=context[0] if pairs else ())))
     examples = examples_of([sentence for _, sentence in rows])
     return [replace(example, id=at) for example, (at, _) in zip(examples, rows, strict=True)]
@@ -314,16 +311,6 @@ def _check_raw(path: Path, pairs: bool) -> None:
             line=number,
             expected="raw text, a sentence a line",
             remedy="give its format, such as --format conllu or tsv, or replace the tabs by spaces",
-        )
-
-
-def _check_length(words: Sequence[str], most: int, path: Path, line: int) -> None:
-    if len(words) > most:
-        raise InputError(
-            f"the sentence has {len(words)} words, over the limit of {most}",
-            path=path,
-            line=line,
-            remedy="raise --max_length, or divide the line into sentences",
         )
 
 

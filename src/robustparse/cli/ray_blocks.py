@@ -22,7 +22,7 @@ from robustparse.api.merge import check_free
 from robustparse.api.progress import block_progress
 from robustparse.api.sources import DataFile, victims_stay_open
 from robustparse.cli.merge import merge
-from robustparse.cli.options import ShardOptions
+from robustparse.cli.options import ShardOptions, as_list
 from robustparse.data.shard import Shard
 from robustparse.errors import (
     InputError,
@@ -126,7 +126,7 @@ def _identity(command: ParsedCommand, engine: ShardOptions) -> dict[str, Any]:
         if options.get(key) is not None:
             options[key] = checkpoint_files(options[key])
     for value in filter(None, map(options.get, _FILES)):
-        digests |= {path: digest(path) for path in ([value] if isinstance(value, str) else value)}
+        digests |= {path: digest(path) for path in as_list(value)}
     digests |= recipe_digests(options)
     run = {"command": command.function.__name__, "blocks": engine.blocks, "sha256": digests}
     return run | {"options": without_packing(options), "versions": versions()}

@@ -8,6 +8,7 @@ from rich.table import Table
 from robustparse.api.report import write_report
 from robustparse.api.tables import plain_table, terminal
 from robustparse.api.worst_of_attacks import worst_of_attacks
+from robustparse.cli.options import as_list
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
@@ -30,8 +31,8 @@ def report(
     """Write one self-contained HTML page from folders of attacks, certificates and other runs.
 
     Args:
-        folders: that `attack`, `certify`, `transfer`, `evaluate` or `fit` wrote, the clean model's
-            first.
+        folders: output folders (--out) of attacks, certificates, transfers and evaluations, and
+            folders of training runs; the clean model's first.
         out: the HTML file to write.
         compare: folders of attacks on the same sentences, or of evaluate on the same data, which
             come first on the page; shows how certain their differences from the first one are,
@@ -46,11 +47,10 @@ def report(
         if folders or compare or export:
             remedy = "give one of them"
             raise InputError("with folders of runs", key="--leaderboard", remedy=remedy)
-        entries = [leaderboard] if isinstance(leaderboard, str) else leaderboard
-        build_leaderboard([Path(entry) for entry in entries], Path(out))
+        build_leaderboard([Path(entry) for entry in as_list(leaderboard)], Path(out))
         print(out)
         return
-    several = [] if compare is None else [compare] if isinstance(compare, str) else compare
+    several = as_list(compare)
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
     several, folders = _first(compare_with, several, folders)

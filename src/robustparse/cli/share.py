@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from robustparse.api.share import share as shared
+from robustparse.cli.options import as_list
 from robustparse.reports.card import CARD
 from robustparse.reports.entry import ENTRY, About
 
@@ -29,8 +30,7 @@ def share(
         license: the licence of the model, such as apache-2.0.
         data_license: the licence of the sentences, such as cc-by-sa-4.0.
     """
-    several = [results] if isinstance(results, str) else results
     out = Path(folder)
     about = About(name or out.resolve().name, paper, extra_data, license, data_license)
-    shared(out, [Path(each) for each in several], about, checkpoint)
+    shared(out, [Path(each) for each in as_list(results)], about, checkpoint)
     print(out / CARD, out / ENTRY, sep="\n")

@@ -6,7 +6,7 @@ from robustparse.api.sources import DataFile
 from robustparse.api.substitutes import substitutes as make_table
 from robustparse.api.tables import plain_table, shown, terminal
 from robustparse.attacks.substitution_table import SubstitutionTable
-from robustparse.cli.options import TextOptions
+from robustparse.cli.options import TextOptions, as_list
 from robustparse.tagsets import Tagset
 
 
@@ -55,7 +55,7 @@ def substitutes(
             DataFile(
                 name, max_length=text.max_length, columns=text.columns, split="train", tagger=tagger
             )
-            for name in ([data] if isinstance(data, str) else data)
+            for name in as_list(data)
         ],
         same_tag=same_tag,
         symmetric=symmetric,

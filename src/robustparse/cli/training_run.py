@@ -10,6 +10,7 @@ from pytorch_lightning.cli import SaveConfigCallback
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.plugins.io import CheckpointIO
 
+from robustparse.cli.options import as_list
 from robustparse.errors import InputError
 from robustparse.files import checkpoint_file, write_text
 from robustparse.models.checkpoint import read_checkpoint
@@ -181,10 +182,3 @@ def plugins(requested: Any, strategy: Any, folder: Path) -> list[Any]:
             remedy="leave it out",
         )
     return [*chosen, VerifiedCheckpointIO(folder)]
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return what the Trainer takes as one value or as a list, as a list."""
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]

@@ -8,9 +8,9 @@ from rich.table import Table
 
 from robustparse import __version__
 from robustparse.api.inputs import system_name
-from robustparse.api.sources import NamedVictim, VictimSource
+from robustparse.api.sources import VictimSource
 from robustparse.api.tables import plain_table, terminal
-from robustparse.cli.options import DecodingOptions
+from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
@@ -37,7 +37,7 @@ def transfer(
         victim: a further target, such as ``hf:FOLDER``; see ``attack``.
         out: folder for transfer.json, which ``report`` draws.
     """
-    targets = [checkpoint] if isinstance(checkpoint, str) else checkpoint or []
+    targets = as_list(checkpoint)
     if not targets and victim is None:
         expected = "at least one target"
         raise InputError("neither is given", key="--checkpoint, --victim", expected=expected)
@@ -49,7 +49,7 @@ def transfer(
         target: decoding.checkpoints(target.split(",")) for target in targets
     }
     if victim is not None:
-        named = NamedVictim(victim.made_from or {})
+        named = VictimOptions(victim=victim).source()
         opened[system_name(named.names)] = named
     targets = list(opened)
     columns = [

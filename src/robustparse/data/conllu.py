@@ -12,17 +12,16 @@ Written lines end in LF, and one empty line follows each sentence.
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robustparse.data.chosen import Choose
-from robustparse.data.splits import split_file
 from robustparse.errors import InputError
-from robustparse.files import Sources, each_path, plain_name, read_lines, written
-from robustparse.metrics import PunctuationPolicy, counted_words
+from robustparse.files import Sources, each_path, plain_ending, read_lines, written
 from robustparse.types import DependencyTree, Example, Sentence
 
 UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored data
+ENDINGS = (".conllu", ".conllx", ".conll")
 COLUMNS = 10
 # Nine digits are enough for any sentence and fit every integer type.
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -153,7 +152,7 @@ def blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def is_conllx(path: str | Path) -> bool:
     """Tell by its name whether a file is CoNLL-X."""
-    return Path(plain_name(path)).suffix.lower() in (".conllx", ".conll")
+    return plain_ending(path) in (".conllx", ".conll")
 
 
 def is_word(line: str) -> bool:
@@ -332,33 +331,6 @@ def warn_of_labels(
     return f"{location}: {error.found}: {counted}"
 
 
-def check_readable(
-    examples: Sequence[Example],
-    path: str | Path,
-    check: Callable[[Sequence[Example]], None],
-    punctuation: PunctuationPolicy = "none",
-) -> None:
-    """Reject sentences that a parser or constraint cannot use, or whose words cannot be counted.
-
-    Args:
-        examples: the sentences of a file.
-        path: the file, where an example names none.
-        check: the check of the parser or constraint, which raises ``InputError``.
-        punctuation: which words are counted, see ``counted_words``.
-
-    Raises:
-        InputError: names file and line of the first word, and the reason.
-    """
-    for example in examples:
-        try:
-            check([example])
-            counted_words(example.sentence, punctuation)
-        except InputError as error:
-            error.path = example.path or str(path)
-            error.line = _place(example, 0)[0]
-            raise
-
-
 def _place(example: Example, word: int) -> tuple[int | None, str]:
     """Return a word's line in its file, or None and a prefix with sentence and word numbers."""
     if not (example.start and example.block):  # made in memory
@@ -387,8 +359,3 @@ def write_treebank(path: str | Path, sentences: Iterable[str]) -> None:
 def file_ending(path: str | Path) -> str:
     """Return the ending of files made from this one: ``.conllx`` or ``.conllu``."""
     return ".conllx" if is_conllx(path) else ".conllu"
-
-
-def find_split(folder: str | Path, split: str) -> Path:
-    """Find the ``.conllu``, ``.conllx`` or ``.conll`` file of a split; see `split_file`."""
-    return split_file(Path(folder), split, (".conllu", ".conllx", ".conll"))

@@ -18,6 +18,7 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.columns import columns_of, labels_are_numbers
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
+from robustparse.data.splits import find_split
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.files import each_path
@@ -137,9 +138,14 @@ class DataModule(pl.LightningDataModule, ABC):
             ``unicode`` would look at the words that the attack inserted.
         seed: seed of the batches and of the sample.
 
+    Attributes:
+        endings: the endings of the files in a folder.
+
     Raises:
         InputError: a file cannot be used, or a setting is out of range.
     """
+
+    endings: ClassVar[Sequence[str]]
 
     def __init__(
         self,
@@ -176,10 +182,6 @@ class DataModule(pl.LightningDataModule, ABC):
         """Return a split of the embedded sample."""
 
     @abstractmethod
-    def find(self, folder: str, split: str) -> Path:
-        """Return the file of a split in a folder, or the pattern of several."""
-
-    @abstractmethod
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Reject perturbed copies whose labels no training text has."""
 
@@ -188,6 +190,10 @@ class DataModule(pl.LightningDataModule, ABC):
         return iter(())
 
     # Examples
+
+    def find(self, folder: str, split: str) -> Path:
+        """Return the file of a split in a folder, or the pattern of several; see `find_split`."""
+        return find_split(folder, split, self.endings)
 
     def examples(self, split: str) -> list[Example]:
         """Return the examples of ``train``, ``dev`` or ``test``."""

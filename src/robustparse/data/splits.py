@@ -1,10 +1,11 @@
-"""The files of a folder that hold the splits of a corpus, found by their names."""
+"""The files of a folder, or the splits of a dataset, that hold the splits of a corpus."""
 
 import re
 from collections.abc import Callable, Sequence
 from glob import escape
 from pathlib import Path
 
+from robustparse.data.tables import HUB, is_dataset
 from robustparse.errors import InputError
 from robustparse.files import plain_name
 
@@ -14,14 +15,10 @@ _NUMBERS, _FINGERPRINT = "-([0-9]{5})-of-([0-9]{5})", "(-[0-9a-f]{8,})?"
 _PART = re.compile(rf"(.*){_NUMBERS}{_FINGERPRINT}(\..*)")
 
 
-def split_file(
-    folder: Path,
-    split: str,
-    endings: Sequence[str],
-    is_split: Callable[[Path], bool] = lambda _: False,
-) -> Path:
-    """Return the file of ``train``, ``dev`` or ``test`` in a folder, packed or not.
+def find_split(folder: str | Path, split: str, endings: Sequence[str]) -> Path:
+    """Find the file of ``train``, ``dev`` or ``test`` in a folder, packed or not.
 
+    Where tables are read, it may also be a split of a dataset of the ``datasets`` library.
     Its name ends in the split, as in ``mr-train.tsv``, ignoring case; ``valid`` and ``validation``
     serve as ``dev``. Files such as ``mrtest.tsv`` and ``latest.tsv``, where a letter precedes the
     split, are considered only if there is no other. Hidden files, which macOS adds, are ignored.
@@ -31,11 +28,34 @@ def split_file(
         folder: the folder.
         split: the name of the split.
         endings: the endings of files of the corpus, such as ``.tsv``.
-        is_split: tells whether another file or folder holds the split.
 
     Raises:
-        InputError: the folder does not exist, not exactly one file matches, or a part is missing.
+        InputError: the folder does not exist or is a dataset without splits, not exactly one file
+            matches, or a part is missing.
     """
+    if ".parquet" not in endings:  # no tables, and so no datasets
+        return _split_file(Path(folder), split, endings)
+    of_dataset = "validation" if split == "dev" else split
+    if str(folder).startswith(HUB):
+        return Path(f"{folder}:{of_dataset}")
+    folder = Path(folder)
+    if (folder / "state.json").exists():
+        remedy = f"name it with {split}_file"
+        if split != "dev":
+            remedy += ", and the development data with dev_file"
+        found = "a dataset without splits"
+        raise InputError(found, path=folder, expected="a folder of splits", remedy=remedy)
+    names = (split, of_dataset)
+    return _split_file(folder, split, endings, lambda path: path.name in names and is_dataset(path))
+
+
+def _split_file(
+    folder: Path,
+    split: str,
+    endings: Sequence[str],
+    is_split: Callable[[Path], bool] = lambda _: False,
+) -> Path:
+    """Return the file of a split; ``is_split`` tells whether another file or folder holds it."""
     if not folder.is_dir():
         expected = f"a folder with {split}{endings[0]} in it"
         raise InputError("no such folder", path=folder, expected=expected)

@@ -21,7 +21,7 @@ from typing import Any
 from robustparse.data.chosen import repeatable
 from robustparse.data.dataset_card import check_card
 from robustparse.errors import InputError, dataset_calls, reason
-from robustparse.files import check_texts, decode_json, plain_name, read_bytes, read_lines
+from robustparse.files import check_texts, decode_json, plain_ending, read_bytes, read_lines
 from robustparse.types import ColumnName, Layout, Row, TableKind
 
 HUB = "datasets:"
@@ -157,13 +157,13 @@ def ending_of(path: str | Path) -> str:
 
     It is that of the table, ``.jsonl`` for Parquet and datasets, and ``.tsv`` for unknown endings.
     """
-    if is_dataset(path) or is_parquet(Path(path)):
+    if is_dataset(path) or is_parquet(path):
         return ".jsonl"
     return _ending_of_name(Path(path))
 
 
 def _ending_of_name(path: Path) -> str:
-    ending = Path(plain_name(path)).suffix.lower()
+    ending = plain_ending(path)
     return ending if ending in ENDINGS else ".tsv"
 
 
@@ -328,8 +328,9 @@ def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, An
 # Parquet and datasets
 
 
-def is_parquet(path: Path) -> bool:
+def is_parquet(path: str | Path) -> bool:
     """Tell from the name or the first bytes of a file whether it is Parquet."""
+    path = Path(path)
     if _ending_of_name(path) == ".parquet":
         return True
     if not path.is_file():  # what is read from a pipe is gone

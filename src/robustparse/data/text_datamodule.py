@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from robustparse.data.columns import Known
 from robustparse.data.datamodule import DataModule, warn
-from robustparse.data.tables import read_table
-from robustparse.data.text_files import count_labels, find_split, read_texts
+from robustparse.data.tables import ENDINGS, read_table
+from robustparse.data.text_files import count_labels, read_texts
 from robustparse.errors import InputError, check_choice
 from robustparse.files import each_path
 from robustparse.types import Example
@@ -29,6 +29,8 @@ class TextDataModule(DataModule):
             lines with a warning.
         settings: see `DataModule`.
     """
+
+    endings = ENDINGS
 
     def __init__(
         self,
@@ -116,10 +118,6 @@ class TextDataModule(DataModule):
         from robustparse.data.sample.reviews import sample_reviews
 
         return sample_reviews(self.seed).split(split)
-
-    def find(self, folder: str, split: str) -> Path:
-        """See `find_split`."""
-        return find_split(folder, split)
 
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Reject a label that no training text has.

@@ -26,8 +26,7 @@ from robustparse.data.columns import (
     label_text,
     tell,
 )
-from robustparse.data.splits import split_file
-from robustparse.data.tables import ENDINGS, HUB, ending_of, is_dataset, read_table, without_raw
+from robustparse.data.tables import ending_of, read_table, without_raw
 from robustparse.errors import InputError, located
 from robustparse.files import Sources, each_path, in_short
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence
@@ -356,23 +355,3 @@ def label_value(label: str, number: bool) -> str | int:
     if number and label in ("True", "False"):
         return label == "True"
     return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label
-
-
-def find_split(folder: str | Path, split: str, endings: Sequence[str] = ENDINGS) -> Path:
-    """Find the table of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
-
-    Raises:
-        InputError: see `split_file`; or the folder is a dataset without splits.
-    """
-    of_dataset = "validation" if split == "dev" else split
-    if str(folder).startswith(HUB):
-        return Path(f"{folder}:{of_dataset}")
-    folder = Path(folder)
-    if (folder / "state.json").exists():
-        remedy = f"name it with {split}_file"
-        if split != "dev":
-            remedy += ", and the development data with dev_file"
-        found = "a dataset without splits"
-        raise InputError(found, path=folder, expected="a folder of splits", remedy=remedy)
-    names = (split, of_dataset)
-    return split_file(folder, split, endings, lambda path: path.name in names and is_dataset(path))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from robustparse.data.conllu import find_split, read_treebank, unknown_label
+from robustparse.data.conllu import ENDINGS, read_treebank, unknown_label
 from robustparse.data.datamodule import DataModule
 from robustparse.types import Example
 
@@ -16,6 +16,8 @@ class TreebankDataModule(DataModule):
     The endings ``.conllx`` and ``.conll`` are possible too. For arguments see `DataModule`.
     """
 
+    endings = ENDINGS
+
     def read(self, path: str | Path) -> list[Example]:
         """See ``read_treebank``."""
         return read_treebank(path, self.max_length, limit=_LIMIT)
@@ -25,10 +27,6 @@ class TreebankDataModule(DataModule):
         from robustparse.data.sample.treebank import sample_treebank
 
         return sample_treebank(self.seed).split(split)
-
-    def find(self, folder: str, split: str) -> Path:
-        """See ``find_split``."""
-        return find_split(folder, split)
 
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Reject a dependency label that the training file does not have.

@@ -8,7 +8,6 @@ jsonargparse can import these classes only.
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import yaml
 from jsonargparse import Namespace, get_loader, set_loader, set_parsing_settings
 
 from robustparse import trust
-from robustparse.errors import InputError, located
+from robustparse.errors import InputError, did_you_mean, located
 from robustparse.files import checkpoint_file, matching_files, read_text
 from robustparse.options.home_folder import tokens_with_home
 from robustparse.options.installed import CONFIGS, names_in
@@ -106,7 +105,7 @@ def checked(
             raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
     tokens = _with_paths(_without_trust(tokens_with_home(arguments)), several)
     tokens = _with_values(_with_victims(tokens))
-    tokens = _with_patterns(_with_lists(tokens, (*TAKE_SEVERAL, *several)))
+    tokens = _with_lists(tokens, (*TAKE_SEVERAL, *several))
     result = Arguments(tokens)
     result.typed = arguments
     reader = _Reader(result, mappings)
@@ -157,6 +156,10 @@ def _listed(value: str) -> list[str]:
     except NotYAMLError:
         return [value]
     return [value] if several is None else [str(item.value) for item in several.value]
+
+
+def _is_pattern(value: str) -> bool:
+    return value[:1] == "[" and _listed(value) == [value]
 
 
 def check_objects(
@@ -553,9 +556,7 @@ def _path(option: str, value: str) -> str:
     dotted = "." in value and all(map(str.isidentifier, value.split(".")))
     if option == "--attack" and (value[:1] in "{" or (dotted and not value.endswith(YAML))):
         return value
-    near = [name for name in installed if name.startswith(wanted)]
-    near = near or get_close_matches(wanted, installed, n=1)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "`robustparse list` prints all names"
+    remedy = did_you_mean(wanted, installed) or "`robustparse list` prints all names"
     raise InputError("no such file", path=value, key=option, remedy=remedy)
 
 
@@ -596,26 +597,21 @@ def _with_victims(arguments: Sequence[str]) -> list[str]:
 
 
 def _with_lists(arguments: Sequence[str], joined: Collection[str]) -> list[str]:
-    """Join the values of each option that takes several, also if it is repeated."""
+    """Join the values of each option that takes several, also if it is repeated.
+
+    A pattern such as ``[ab].conllu`` becomes a list: YAML cannot hold it without quotation marks.
+    """
     kept: list[str] = []
     values: dict[str, list[str]] = {}
     current = ""
     for name, value, tokens in each_option(arguments):
         current = name or current
-        if current in joined and value is not None:
+        is_pattern = name == "--data" and value is not None and _is_pattern(value)
+        if value is not None and (current in joined or is_pattern):
             values.setdefault(current, []).append(value)
         else:
             kept += tokens
     for name, several in values.items():
-        kept.append(f"{name}={several[0] if len(several) == 1 else json.dumps(several)}")
-    return kept
-
-
-def _with_patterns(arguments: Sequence[str]) -> list[str]:
-    """Write ``--data '[ab].conllu'`` as a list: YAML cannot hold it without quotation marks."""
-    kept: list[str] = []
-    for name, value, tokens in each_option(arguments):
-        is_pattern = name == "--data" and value is not None and value[:1] == "["
-        is_pattern = is_pattern and _listed(str(value)) == [value]
-        kept += [f"{name}={json.dumps([value])}"] if is_pattern else tokens
+        plain = len(several) == 1 and not _is_pattern(several[0])
+        kept.append(f"{name}={several[0] if plain else json.dumps(several)}")
     return kept

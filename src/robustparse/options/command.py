@@ -4,7 +4,7 @@ A parameter whose type is a dataclass stands for several options, one for each f
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import signature
 from typing import Any, TypeVar, get_type_hints
@@ -75,35 +75,24 @@ class ParsedCommand:
         return plain
 
 
-def run_command(
-    function: Callable[..., Any],
-    arguments: Arguments,
-    name: str | None = None,
-    positional: Mapping[str, str] | None = None,
-) -> None:
-    """Parse the options of a command and call its function; see `parsed_command`."""
-    parsed_command(function, arguments, name, positional).run()
-
-
 def parsed_command(
     function: Callable[..., Any],
     arguments: Arguments,
-    name: str | None = None,
-    positional: Mapping[str, str] | None = None,
+    name: str,
+    positional: Collection[str] = (),
 ) -> ParsedCommand:
     """Parse and check the options of a command.
 
     Args:
         function: the function of the command.
         arguments: the checked arguments of the command line.
-        name: the command's name, if it is not the function's.
-        positional: the help of the positional parameters; a list takes all remaining arguments.
+        name: the command's name.
+        positional: the positional parameters; a list takes all remaining arguments.
 
     Raises:
         InputError: names the option or the key of a file that cannot be used.
     """
-    positional = positional or {}
-    parser = command_parser(function, name or function.__name__, positional)
+    parser = command_parser(function, name, positional)
     try:
         options: Namespace = parser.parse_args(arguments)
     except ArgumentError as error:
@@ -123,7 +112,7 @@ def parsed_command(
 
 
 def command_parser(
-    function: Callable[..., Any], name: str, positional: Mapping[str, str]
+    function: Callable[..., Any], name: str, positional: Collection[str]
 ) -> ArgumentParser:
     """Return the parser of a command; see `parsed_command`."""
     summary = (function.__doc__ or "").strip().split("\n\n")[0]
@@ -137,11 +126,15 @@ def command_parser(
         parser.add_argument("--config", action="config", help=text)
     parser.add_argument(trust.OPTION, metavar="NAME", help=trust.HELP)
     parameters = signature(function).parameters
-    for each, text in positional.items():
+    described = ArgumentParser()  # which reads the help of each parameter in the docstring
+    options: set[str | int] = {each for each in parameters if each not in positional}
+    described.add_function_arguments(function, skip=options, fail_untyped=False)
+    helps = {action.dest: action.help for action in described._actions}
+    for each in positional:
         parameter = parameters[each]
         several = "*" if parameter.default == () else "+"
         number = None if parameter.annotation is str else several
-        parser.add_argument(each, help=text, nargs=number)
+        parser.add_argument(each, help=helps[each], nargs=number)
     groups = _groups(function)
     for kind in groups.values():
         parser.add_class_arguments(kind, sub_configs=True, fail_untyped=False)

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
 from traceback import walk_tb
@@ -15,7 +14,7 @@ from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-define
 )
 
 from robustparse import trust
-from robustparse.errors import InputError, reason
+from robustparse.errors import InputError, did_you_mean, reason
 from robustparse.options.arguments import YAML, Arguments
 from robustparse.options.installed import CONFIGS, names_in
 
@@ -70,8 +69,9 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
             return InputError(found, path=file, line=line, key=key, expected=expected)
     if group:
         known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
-    near = get_close_matches(name, known, n=1) if unknown else []
-    remedy = f"did you mean {'--' * ('arguments:' in message)}{near[0]}?" if near else None
+    dashes = "--" if "arguments:" in message else ""
+    near = did_you_mean(dashes + name, [dashes + each for each in known]) if unknown else None
+    remedy = near
     if key == "attack" and name in names_in(CONFIGS / "attack"):
         remedy = f"a file names a recipe by its path; write --attack {name} on the command line"
     if abstract := _ABSTRACT.search(message):

@@ -1,12 +1,11 @@
 """What is installed with the package: files of YAML that commands take by name, and classes."""
 
 import re
-from difflib import get_close_matches
 from importlib import import_module, resources
 from inspect import getdoc, isclass
 from pathlib import Path
 
-from robustparse.errors import InputError
+from robustparse.errors import InputError, did_you_mean
 from robustparse.trust import PACKAGE
 
 CONFIGS = Path(str(resources.files(PACKAGE))) / "configs"
@@ -65,9 +64,9 @@ def installed_file(name: str) -> Path:
     named = [path for full, path in known.items() if wanted in (full, full.partition("/")[2])]
     if len(named) == 1:
         return named[0]
-    near = get_close_matches(wanted, [*known, *(full.partition("/")[2] for full in known)], n=1)
+    names = [*known, *(full.partition("/")[2] for full in known)]
     raise InputError(
         f"no installed file is called {name!r}",
         expected="a name that `robustparse list` prints",
-        remedy=f"did you mean {near[0]}?" if near else None,
+        remedy=did_you_mean(wanted, names),
     )

@@ -6,7 +6,6 @@ import json
 import os
 from importlib import import_module
 from pathlib import Path, PurePath
-from pydoc import locate
 from typing import Any, NamedTuple
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
@@ -16,6 +15,7 @@ from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
 from robustparse.options.arguments import YAML, Arguments, check_objects, checked, each_option
 from robustparse.options.failures import mistake_in, parsing_error
+from robustparse.options.recipe_digests import located_class
 from robustparse.options.yaml_files import read_yaml
 
 
@@ -185,7 +185,7 @@ def without_packing(value: Any) -> Any:
         return [without_packing(item) for item in value]
     if not isinstance(value, dict):
         return value
-    left_out = getattr(locate(str(value.get("class_path"))), "PACKING", ())
+    left_out = getattr(located_class(str(value.get("class_path"))), "PACKING", ())
     arguments = value.get("init_args")
     if left_out and arguments is not None:
         kept = {key: item for key, item in arguments.items() if key not in left_out}

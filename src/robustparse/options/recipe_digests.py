@@ -32,13 +32,13 @@ def recipe_digests(settings: Any) -> dict[str, str]:
     """
     named, custom = dict[str, Path](), dict[str, Path]()
     for class_path, arguments, _ in each_object(settings):
-        kind = _located(class_path)
+        kind = located_class(class_path)
         named |= {name: Path(name).expanduser() for name in _paths(kind, arguments)}
         custom |= _custom_code(kind)
     return {name: _digest(path) for name, path in sorted((named | custom).items())}
 
 
-def _located(class_path: str) -> object:
+def located_class(class_path: str) -> object:
     """Return a class, or None if there is none.
 
     `pydoc.locate` would keep the frames of all callers until the next garbage collection.

@@ -1,7 +1,7 @@
 """Dependency parsing: trees in CoNLL-U and CoNLL-X files, scored by attachment."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.conllu import (
+    ENDINGS,
     UNLEARNED,
     block_of,
-    check_readable,
     file_ending,
     read_treebank,
     warn_of_labels,
@@ -55,7 +55,7 @@ from robustparse.types import DependencyTree, Example, Sentence
 class DependencyFiles(Files):
     """Treebanks."""
 
-    endings = (".conllu", ".conllx", ".conll")
+    endings = ENDINGS
     multiline = True
 
     def read(
@@ -102,16 +102,6 @@ class DependencyFiles(Files):
         if any(has_graph(example.block) for example in examples if example.block):
             graphs = "enhanced dependencies (column 9) and empty nodes"
             yield f"{path}: {graphs} are left out of what is written"
-
-    def check(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        check: Callable[[Sequence[Example]], None],
-        punctuation: PunctuationPolicy = "none",
-    ) -> None:
-        """See `Files.check`."""
-        check_readable(examples, path, check, punctuation)
 
     def warnings(
         self,

@@ -5,7 +5,7 @@ from pathlib import Path
 from robustparse.data.tables import ending_of, is_dataset
 from robustparse.data.tags.tagged_sentences import holds_lines
 from robustparse.errors import InputError
-from robustparse.files import plain_name
+from robustparse.files import plain_ending
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tasks.semantic import semantic_task
@@ -54,7 +54,7 @@ def task_of(path: str | Path) -> Task:
     Raises:
         InputError: no task does.
     """
-    ending = ending_of(path) if is_dataset(path) else _suffix(path)
+    ending = ending_of(path) if is_dataset(path) else plain_ending(path)
     for task in all_tasks():
         if ending in task.files.endings:
             return TAGS if ending == ".conll" and holds_lines(path) else task
@@ -68,7 +68,7 @@ def check_ending(path: str | Path, task: Task) -> None:
     Raises:
         InputError: names both tasks.
     """
-    ending = _suffix(path)
+    ending = plain_ending(path)
     if ending in task.files.endings:
         return
     for other in all_tasks():
@@ -93,7 +93,3 @@ def pairs_of(task: Task) -> WritesPairs:
     problem = f"answers of the task {task.name} are not written in a column"
     expected = f"a task with one answer for each text ({', '.join(able)}), or --keep changed"
     raise InputError(problem, key="task", expected=expected)
-
-
-def _suffix(path: str | Path) -> str:
-    return Path(plain_name(path)).suffix.lower()

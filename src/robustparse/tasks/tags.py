@@ -4,7 +4,7 @@ A tag without a prefix, such as a part of speech, is a span of one word: its F1 
 accuracy. Texts may have a label too, such as an intent.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -128,23 +128,6 @@ class TagFiles(Files):
         if any(map(has_graph, treebank)):
             graphs = "enhanced dependencies (column 9) and empty nodes"
             yield f"{path}: {graphs} are left out of what is written"
-
-    def check(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        check: Callable[[Sequence[Example]], None],
-        punctuation: PunctuationPolicy = "none",
-    ) -> None:
-        """See `Files.check`; an error names the first line of the sentence."""
-        for example in examples:
-            try:
-                check([example])
-                counted_words(example.sentence, punctuation)
-            except InputError as error:
-                error.path = example.path or str(path)
-                error.line = None if example.row is None else example.row.line
-                raise
 
     def warnings(
         self,

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.reading import Reading
-from robustparse.errors import InputError
+from robustparse.errors import InputError, located
 from robustparse.files import Sources
-from robustparse.metrics import PunctuationPolicy
+from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import Example, Sentence
 
 Record = Mapping[str, Any]
@@ -112,7 +112,6 @@ class Files(ABC):
         """Yield warnings about content of the file ``path`` that `write` omits; by default none."""
         yield from ()
 
-    @abstractmethod
     def check(
         self,
         examples: Sequence[Example],
@@ -130,8 +129,13 @@ class Files(ABC):
             punctuation: the words that are scored.
 
         Raises:
-            InputError: names file and line.
+            InputError: names the file and the first line of the sentence.
         """
+        for example in examples:
+            is_read = example.start or example.row is not None
+            with located(example.path or path, example.line if is_read else None):
+                check([example])
+                counted_words(example.sentence, punctuation)
 
     @abstractmethod
     def warnings(

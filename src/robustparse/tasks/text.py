@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robustparse.data.tables import ENDINGS, ending_of, row_text, table_text
 from robustparse.data.text_files import changed_row
-from robustparse.errors import InputError, UntaggedError
+from robustparse.errors import UntaggedError
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.task import Files, Scores, Written
 from robustparse.types import ColumnName, Example, Row, Sentence
@@ -55,20 +55,14 @@ class TableFiles(Files):
         check: Callable[[Sequence[Example]], None],
         punctuation: PunctuationPolicy = "none",
     ) -> None:
-        """See `Files.check`."""
-        for example in examples:
-            try:
-                check([example])
-            except InputError as error:
-                line = None if example.row is None else example.line
-                problem, remedy = str(error), None
-                if isinstance(error, UntaggedError):
-                    problem = error.found
-                    tagged = "give attack or augment --tagger"
-                    remedy = f"texts have no tags: {tagged}, or {error.without}"
-                raise InputError(
-                    problem, path=example.path or path, line=line, remedy=remedy
-                ) from None
+        """See `Files.check`; every text is scored, whatever its punctuation."""
+        try:
+            super().check(examples, path, check)
+        except UntaggedError as error:
+            error.key = error.expected = None
+            tagged = "give attack or augment --tagger"
+            error.remedy = f"texts have no tags: {tagged}, or {error.without}"
+            raise
 
 
 class TextScores(Scores):

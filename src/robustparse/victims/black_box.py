@@ -230,7 +230,6 @@ class BlackBox(ABC):
         examples: Sequence[Example],
         path: str | Path,
         punctuation: PunctuationPolicy = "none",
-        training: bool = False,
         gold: bool = True,
     ) -> Iterator[str]:
         """Warn of labels that the victim cannot answer; its training data are unknown."""

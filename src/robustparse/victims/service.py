@@ -232,11 +232,10 @@ class Service(BlackBox):
         examples: Sequence[Example],
         path: str | Path,
         punctuation: PunctuationPolicy = "none",
-        training: bool = False,
         gold: bool = True,
     ) -> Iterator[str]:
         """Warn of labels that cannot be answered, and of answers that will be lost."""
-        yield from super().warnings(examples, path, punctuation, training, gold)
+        yield from super().warnings(examples, path, punctuation, gold)
         if self.cache is None:
             yield (
                 "the answers of the service are not kept, so a resumed run asks again: name a file "

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from robustparse.errors import InputError, optional_library, reason
+from robustparse.errors import InputError, optional_library, reason, root_cause
 
 LIBRARIES = "run `pip install robustparse[llm]`"
 
@@ -146,6 +146,5 @@ def _client(httpx: Any, timeout: float, connections: int) -> Any:
 
 def _cause(error: BaseException) -> str:
     """Return the class and the message of the innermost cause."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return f"{type(error).__name__}: {reason(error)}"
+    cause = root_cause(error)
+    return f"{type(cause).__name__}: {reason(cause)}"

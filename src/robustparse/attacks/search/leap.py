@@ -1,7 +1,6 @@
 """LEAP (Xiao et al. 2023): particle swarm optimisation with Levy flights and adaptive inertia."""
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -26,22 +25,9 @@ class LEAP(ParticleSwarm):
     that scores below the average of the first particles has an inertia that rises with its score,
     and any other one a Levy flight; the probabilities that words are copied from an elite are a
     softmax over the words of a sentence, so that about one word is; a particle is changed in one
-    more word if it is close to its own best state; and that change is the best of all.
-
-    Args:
-        population: see `ParticleSwarm`.
-        iterations: see `ParticleSwarm`.
-        direction: see `ParticleSwarm`.
+    more word if it is close to its own best state; and that change is the best of all. It takes
+    the arguments of `ParticleSwarm`.
     """
-
-    def __init__(
-        self,
-        *,
-        population: int = 60,
-        iterations: int = 20,
-        direction: Literal["paper", "textattack"] = "paper",
-    ) -> None:
-        super().__init__(population=population, iterations=iterations, direction=direction)
 
     def _velocities(self, rng: np.random.Generator) -> Floats:
         uniform = rng.uniform(-FASTEST, FASTEST, (2, self.population))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.data.datamodule import DataModule
-from robustparse.data.tags.tagged_sentences import find_split, read_tags, row_columns
+from robustparse.data.tags.tagged_sentences import ENDINGS, read_tags, row_columns
 from robustparse.errors import InputError
 from robustparse.types import Example
 
@@ -26,6 +26,8 @@ class TagDataModule(DataModule):
             of rejecting them.
         settings: see `DataModule`.
     """
+
+    endings = ENDINGS
 
     def __init__(
         self, columns: list[str] | None = None, repair: bool = False, **settings: Any
@@ -50,10 +52,6 @@ class TagDataModule(DataModule):
         from robustparse.data.sample.tags import sample_tags
 
         return sample_tags(self.seed).split(split)
-
-    def find(self, folder: str, split: str) -> Path:
-        """See `find_split`."""
-        return find_split(folder, split)
 
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Reject a tag or label that no training sentence has.

@@ -25,10 +25,9 @@ from robustparse.data.conllu import COLUMNS, blocks, each_example, file_ending, 
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import Table, ending_of, is_dataset, is_parquet, read_table
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio
-from robustparse.data.text_files import find_split as find_table
 from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
-from robustparse.files import Sources, each_path, in_short, plain_name
+from robustparse.files import Sources, each_path, in_short, plain_ending
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
 
 TREEBANKS = (".conllu", ".conllx")
@@ -156,7 +155,7 @@ def holds_lines(path: str | Path) -> bool:
 
 def _kind(path: Path) -> str:
     """Tell the kind of a file: ``rows``, ``treebank`` or ``lines``."""
-    suffix = Path(plain_name(path)).suffix.lower()
+    suffix = plain_ending(path)
     if is_dataset(path) or is_parquet(path) or suffix in TABLES:
         return "rows"
     if suffix in TREEBANKS:
@@ -345,7 +344,7 @@ def _each_of_lines(path: Path, width: int, gold: bool) -> Iterator[_Read]:
         words = tuple(cells[0] for cells in rows.values())
         parts = tuple(cells[1] for cells in rows.values()) if width > 2 else ()
         tags = tuple(cells[-1] if width > 1 else UNTAGGED for cells in rows.values())
-        ending = Path(plain_name(path)).suffix.lower()
+        ending = plain_ending(path)
         sentence, text = Sentence(words, xpos=parts), "\n".join(block)
         row = Row(start, {}, Layout("tsv", (0,), width - 1))
         labels = [match[1] for line in block if (match := _LABEL.fullmatch(line))]
@@ -524,23 +523,11 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
     return replace(row, values=values)
 
 
-# Folders
-
-
-def find_split(folder: str | Path, split: str) -> Path:
-    """Find the file of ``train``, ``dev`` or ``test`` in a folder, or the split of a dataset.
-
-    Raises:
-        InputError: see `text_files.find_split`.
-    """
-    return find_table(folder, split, ENDINGS)
-
-
 def file_kind(path: str | Path) -> str:
     """Return the ending of files made from this one."""
-    if is_dataset(path) or is_parquet(Path(path)):
+    if is_dataset(path) or is_parquet(path):
         return ".jsonl"
-    suffix = Path(plain_name(path)).suffix.lower()
+    suffix = plain_ending(path)
     if suffix in TREEBANKS:
         return file_ending(path)
     return suffix if suffix in ENDINGS else ".conll"

@@ -9,14 +9,8 @@ from robustparse.data.chosen import Choose, chosen_examples
 from robustparse.data.columns import Format, Known, check_columns, choose_alike, label_text
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
-from robustparse.data.tables import Table, read_table
-from robustparse.data.text_files import (
-    check_length,
-    each_example,
-    each_row,
-    find_split,
-    words_of,
-)
+from robustparse.data.tables import ENDINGS, Table, read_table
+from robustparse.data.text_files import check_length, each_example, each_row, words_of
 from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError
 from robustparse.files import Sources, each_path
@@ -140,6 +134,8 @@ class LogicalFormDataModule(DataModule):
         InputError: see `DataModule`; or ``held_out`` is not in [0, 1), or is not 0 with copies.
     """
 
+    endings = ENDINGS
+
     def __init__(
         self,
         columns: list[str] | None = None,
@@ -170,9 +166,9 @@ class LogicalFormDataModule(DataModule):
         return sample_questions(self.seed).split(split)
 
     def find(self, folder: str, split: str) -> Path:
-        """See `find_split`."""
+        """See `DataModule.find`."""
         try:
-            return find_split(folder, split)
+            return super().find(folder, split)
         except InputError as error:
             if split == "dev" and Path(folder).is_dir():
                 error.remedy = (
