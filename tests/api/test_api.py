@@ -214,7 +214,7 @@ def too_strong() -> Attack:
         ({"attack": lexicon_attack(budget=0)}, "attack: budget"),
         ({"attack": Attack(lexicon_attack().candidates, Zheng2020(), goal=LabelFlip())}, "goal: L"),
         ({"seed": -1}, "attack: seed"),
-        ({"limit": 0}, "attack: limit"),
+        ({"limit": 0}, "examples: limit"),
         ({"limit": 2.0}, "limit"),
         ({"limit": True}, "limit"),
         ({"seed": "1"}, "seed"),

@@ -285,13 +285,17 @@ def test_weights_without_a_run_cannot_be_resumed(
     assert "bare.ckpt: holds only weights" in capsys.readouterr().err
 
 
-def test_a_checkpoint_callback_of_the_users_replaces_the_best(tmp_path: Path) -> None:
+def test_a_checkpoint_callback_of_the_users_replaces_the_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"dirpath": str(tmp_path / "own"), "filename": "mine", "monitor": "val/uas"}
     own = {
         "class_path": "pytorch_lightning.callbacks.ModelCheckpoint",
-        "init_args": {"dirpath": str(tmp_path / "own"), "filename": "mine"},
+        "init_args": settings,
     }
     config = write_config(tmp_path / "a.yaml", [own], max_steps=3, val_check_interval=2)
     main(fit(config, tmp_path / "run"))
+    assert "../own/mine.ckpt" in capsys.readouterr().err  # seen from the folder of the run
     assert os.listdir(tmp_path / "own") == ["mine.ckpt"]
     assert set(os.listdir(tmp_path / "run")) == OUTPUTS - {"best.ckpt"}
 

@@ -202,6 +202,33 @@ def test_a_table_is_told_by_its_content_and_its_format(tmp_path, capsys):
     assert "--format: got 'xlsx'" in error
 
 
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("out.conllu", True),
+        ("out.CONLLU", True),
+        ("out", True),
+        ("out.conllx", False),
+        ("out.conllu.gz", False),
+        ("out.tsv", False),  # belongs to the classifiers
+    ],
+)
+def test_a_name_of_another_format_is_reported(name, fits, made, gold, tmp_path, capsys):
+    write_treebank(tmp_path / "gold.conllu", [block_of(gold[0].sentence, gold[0].gold)])
+    arguments = [
+        "predict",
+        "--checkpoint",
+        f"{made}/tiny.ckpt",
+        "--data",
+        f"{tmp_path}/gold.conllu",
+    ]
+    main(arguments)
+    answers, warnings = capsys.readouterr()
+    main([*arguments, "--out", str(tmp_path / name)])
+    assert (capsys.readouterr().err == warnings) == fits
+    assert (tmp_path / name).read_text() == answers
+
+
 MISTAKES = [
     ("raw.conllu", "1\tA\n", "raw.conllu:1: 2 columns"),
     ("raw.conllu", "1\tA" + "\t_" * 8 + "\n\n1\tB\n", "raw.conllu:3: 2 columns"),

@@ -3,9 +3,10 @@
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console
 
-from robustparse.api.tables import summary_table
+from robustparse.api.tables import plain_table, print_table, summary_table
 
 
 def summary(**more: Any) -> dict[str, Any]:
@@ -48,3 +49,18 @@ def test_skipped_sentences_are_told_where_there_are_some() -> None:
     assert "skipped (already wrong before the attack, or at its goal): new 3" in " ".join(
         text.split()
     )
+
+
+@pytest.mark.parametrize("width", [1, 20, 80])
+@pytest.mark.parametrize("many", [3, 12])
+def test_no_number_is_cut(
+    width: int, many: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    numbers = [f"{number}.5 ({number}00.25)" for number in range(many)]
+    table = plain_table("", ["system"], map(str, range(many)))
+    table.add_row("parsers", *numbers)
+    print_table(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(all(number in line for number in numbers) for line in lines)
+    assert "parser" in "".join(line[:9].strip() for line in lines)

@@ -364,7 +364,7 @@ class GivenExamples:
                 a gold answer has another type than the victim's answers or does not fit the words,
                 or the victim cannot read a sentence.
         """
-        check_least("attack", limit=self.limit)
+        check_least("examples", limit=self.limit)
         examples = list(self.sentences)[: self.limit]
         expected, first = victim.task.answers.gold_type, dict[int, int]()
         for number, example in enumerate(examples, start=1):

@@ -5,6 +5,7 @@ from io import StringIO
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
@@ -151,11 +152,23 @@ def shown(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+def print_table(table: Table, console: Console | None = None) -> None:
+    """Print a table, wider than the terminal if its numbers need it: none is cut."""
+    console = console or terminal()
+    needed = 1
+    for column in table.columns:
+        cells = (column.header, *column.cells) if column.no_wrap else (column.header,)
+        lines = (line for cell in cells for line in str(cell).split("\n"))
+        needed += max(map(cell_len, lines)) + 3  # with padding and border
+    console.width = max(console.width, needed)
+    console.print(table)
+
+
 def as_text(table: Table) -> str:
     """Return a table as plain text, as wide as it needs to be."""
     wide = terminal(file=StringIO(), width=160, color_system=None, legacy_windows=False)
     with wide.capture() as captured:
-        wide.print(table)
+        print_table(table, wide)
     return captured.get().rstrip()
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from robustparse.annotation import questionnaire
 from robustparse.annotation.questionnaire import QUESTIONS
 from robustparse.annotation.score import score as score_answers
-from robustparse.api.tables import terminal
+from robustparse.api.tables import print_table
 from robustparse.errors import InputError
 from robustparse.evaluation.records import read_finished
 from robustparse.files import write_json
@@ -69,7 +69,7 @@ def score(key: str, files: list[str], out: str | None = None) -> None:
     scores = score_answers(Path(key), [Path(path) for path in files])
     if out is not None:
         write_json(Path(out), scores)
-    terminal().print(_table(scores))
+    print_table(_table(scores))
 
 
 def _table(scores: dict[str, Any]) -> Table:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.tables import summary_table, terminal
+from robustparse.api.tables import print_table, summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.cli.options import (
     AttackOptions,
@@ -82,4 +82,4 @@ def check_format(shard: str | None, format: object) -> None:
 def print_summary(name: str, summary: Summary | None) -> None:
     """Print the scores of a system; nothing in a process that another one writes for."""
     if summary is not None:
-        terminal().print(summary_table({name: summary}))
+        print_table(summary_table({name: summary}))

@@ -5,7 +5,7 @@ from typing import Literal
 
 from robustparse.api.certify import CertifyRun
 from robustparse.api.inputs import system_name
-from robustparse.api.tables import certified_table, terminal
+from robustparse.api.tables import certified_table, print_table
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.cli.options import ShardedDataOptions, VictimOptions, as_list
@@ -50,4 +50,4 @@ def certify(
         seed,
         victim.device,
     )
-    terminal().print(certified_table(system_name(run.victim.names), run.certified()))
+    print_table(certified_table(system_name(run.victim.names), run.certified()))

@@ -4,7 +4,7 @@ from rich.table import Table
 
 from robustparse.api.encode import StopWordList
 from robustparse.api.encode import encode as make_encoding
-from robustparse.api.tables import plain_table, terminal
+from robustparse.api.tables import plain_table, print_table, terminal
 from robustparse.certificates.clustering import Fidelity
 from robustparse.certificates.recoding import Recoding
 from robustparse.cli.options import DataOptions
@@ -48,8 +48,8 @@ def encode(
         task=task,
         out=out,
     )
-    terminal().print(_shares(encoding))
-    terminal().print(_largest(encoding))
+    print_table(_shares(encoding))
+    print_table(_largest(encoding))
     terminal().print(f"{len(encoding.clusters)} clusters in {out}", soft_wrap=True)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse import __version__, trust
-from robustparse.api.tables import score_table, terminal
+from robustparse.api.tables import print_table, score_table
 from robustparse.cli.ensemble_members import Member, check_models, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
 from robustparse.cli.options import DecodingOptions, are_set, as_list
@@ -129,7 +129,7 @@ def ensemble(
         }
         result = {"version": __version__, "systems": systems, "scores": rows, "means": intervals}
         write_json(folder / RESULT, result)
-    terminal().print(score_table({**rows, **dict(_rows(means))}))
+    print_table(score_table({**rows, **dict(_rows(means))}))
 
 
 # Options

@@ -8,7 +8,7 @@ from typing import Any
 
 from robustparse.api.inputs import digest, system_name
 from robustparse.api.sources import Checkpoints
-from robustparse.api.tables import pairs_table, score_table, service_note, terminal
+from robustparse.api.tables import pairs_table, print_table, score_table, service_note
 from robustparse.attacks.victim import counts_of
 from robustparse.cli.options import ShardedDataOptions, VictimOptions
 from robustparse.data.columns import columns_of
@@ -207,9 +207,9 @@ def _check_shard(out: str | None, perturbed_files: str | None) -> None:
 
 def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:
     """Print all scores that were computed."""
-    terminal().print(score_table({name: row for name, row in rows.items() if row}))
+    print_table(score_table({name: row for name, row in rows.items() if row}))
     if pairs:
-        terminal().print(pairs_table(**pairs))
+        print_table(pairs_table(**pairs))
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from robustparse.api.progress import reading_progress
-from robustparse.api.tables import shown, terminal
+from robustparse.api.tables import print_table, shown
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
@@ -57,7 +57,7 @@ def measure(
         )
     with reading_progress() as on_texts:
         quality = measure_folder(Path(folder), model, cosine, encoder, on_texts)
-    terminal().print(_table(quality))
+    print_table(_table(quality))
 
 
 def _table(quality: dict[str, Any]) -> Table:

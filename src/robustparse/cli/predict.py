@@ -30,12 +30,14 @@ from robustparse.files import (
     check_no_input,
     in_short,
     plain_ending,
+    plain_name,
     read_text,
     unpacked,
     write_pieces,
     writing,
     written,
 )
+from robustparse.tasks.registry import other_task
 from robustparse.tasks.task import Written
 from robustparse.types import Example, Sentence
 
@@ -137,7 +139,7 @@ def _shard(sharing: ShardOptions, data: str, out: str) -> Shard | None:
 def _check_formats(
     victim: AnsweringVictim, names: Sequence[str], ending: str, format: str | None, out: str
 ) -> None:
-    """Check ``--format``; warn if the ending of the output belongs to another table format.
+    """Check ``--format``; warn if the name of the output belongs to another format.
 
     Raises:
         InputError: the model's task has no such format; or, without ``--format``, the data have
@@ -149,12 +151,14 @@ def _check_formats(
     if format is not None and ending != RAW and f".{ending}" not in files.endings:
         expected = f"{RAW} or one of {', '.join(each.lstrip('.') for each in files.endings)}"
         raise InputError(f"got {format!r}", key="--format", expected=expected)
-    of_answers, name = files.ending(data if is_dataset(data) else f"data.{ending}"), Path(out)
-    misnamed = not files.multiline and name.suffix.lower() != of_answers
-    if misnamed and name.suffix.lower() in files.endings:
+    if out == STANDARD:
+        return
+    of_answers = files.ending(data if is_dataset(data) else f"data.{ending}")
+    packed = plain_name(out) != Path(out).name
+    if packed or files.ending(out) != of_answers or other_task(out, victim.task) is not None:
         say(
-            f"the answers have the format {of_answers}: commands cannot read them from {out}, "
-            "unless it is renamed"
+            f"the answers are unpacked and in the format {of_answers}, but the name {out} says "
+            "otherwise: rename the file"
         )
 
 

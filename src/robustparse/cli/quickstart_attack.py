@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytorch_lightning as pl
 
 from robustparse.api.progress import attack_progress, certify_progress
-from robustparse.api.tables import summary_table, terminal
+from robustparse.api.tables import print_table, summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint
@@ -113,7 +113,7 @@ class AttackStory(NamedTuple):
         certified = [self._certified(model, seed) for model in (clean, robust)]
         build_report([folder / "clean", folder / "robust"], folder / "report.html")
         title = f"sample {subject.sample}, test split"
-        console.print(summary_table({"clean": before, "robust": after}, title, perturbed=False))
+        print_table(summary_table({"clean": before, "robust": after}, title, perturbed=False))
         score = load(robust).task.scores.headline
         console.print(self._verdict(score, before, after, defended))
         console.print(_certified_verdict(score, certified))

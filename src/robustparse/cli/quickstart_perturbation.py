@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rich.table import Table
 
 from robustparse.api.augment import TRIES
-from robustparse.api.tables import plain_table, terminal
+from robustparse.api.tables import plain_table, print_table, terminal
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.cli.quickstart_sample import Subject
 from robustparse.data.datamodule import SAMPLE, Augmentation
@@ -97,7 +97,7 @@ class PerturbationStory(NamedTuple):
         build_report(folders, folder / "report.html")
         scores = (read_evaluation(each, each.name)[0] for each in folders)
         systems = [each for each in scores if each is not None]
-        console.print(_table(systems, f"sample {subject.sample}, test split"))
+        print_table(_table(systems, f"sample {subject.sample}, test split"))
         console.print(summarize_pairs(systems))
         console.print(f"Report: {folder / 'report.html'}")
 

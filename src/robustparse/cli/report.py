@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.table import Table
 
 from robustparse.api.report import write_report
-from robustparse.api.tables import plain_table, terminal
+from robustparse.api.tables import plain_table, print_table
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.cli.options import as_list
 from robustparse.errors import InputError
@@ -60,9 +60,9 @@ def report(
     names = names_of(paths)
     write_report(paths, out, names, differences, export, worst)
     if differences:
-        terminal().print(_table(names, differences))
+        print_table(_table(names, differences))
     if worst:
-        terminal().print(_worst_table(worst))
+        print_table(_worst_table(worst))
     print(out)
 
 

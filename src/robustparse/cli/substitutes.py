@@ -4,7 +4,7 @@ from rich.table import Table
 
 from robustparse.api.sources import DataFile
 from robustparse.api.substitutes import substitutes as make_table
-from robustparse.api.tables import plain_table, shown, terminal
+from robustparse.api.tables import plain_table, print_table, shown, terminal
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.options import TextOptions, as_list
 from robustparse.tagsets import Tagset
@@ -67,7 +67,7 @@ def substitutes(
         out=out,
         device=device,
     )
-    terminal().print(_sizes(table))
+    print_table(_sizes(table))
     terminal().print(f"{len(table.substitutes)} words in {out}", soft_wrap=True)
     terminal().print(f"digest {table.digest}", soft_wrap=True)
 

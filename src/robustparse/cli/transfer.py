@@ -9,7 +9,7 @@ from rich.table import Table
 from robustparse import __version__
 from robustparse.api.inputs import system_name
 from robustparse.api.sources import VictimSource
-from robustparse.api.tables import plain_table, terminal
+from robustparse.api.tables import plain_table, print_table
 from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
@@ -66,7 +66,7 @@ def transfer(
         counts = {"n_sentences": len(sources[0].originals)}
         write_json(make_folder(Path(out)) / FILE, {**record, **counts, "rates": rates})
     for score in task.scores.names:
-        terminal().print(
+        print_table(
             _table(score, names, targets, [[c[score] for c in column] for column in columns])
         )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.api.inputs import Paths
-from robustparse.api.tables import plain_table, shown, terminal
+from robustparse.api.tables import plain_table, print_table, shown
 from robustparse.api.verify import verify as verified
 from robustparse.cli.options import DECODING, VictimOptions
 from robustparse.metrics import score_label
@@ -55,7 +55,7 @@ def verify(
     for row in rows:
         cells = (shown(row.claimed, 2), shown(row.found, 2), str(row.differing))
         table.add_row(row.name, *cells)
-    terminal().print(table)
+    print_table(table)
     holds = all(100 * row.differing <= tolerance * size for row in rows)
     print(f"the entry {'holds' if holds else 'does not hold'}: {stored['name']}")
     if not holds:

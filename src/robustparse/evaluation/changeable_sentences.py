@@ -148,7 +148,7 @@ def _tags_of_data(components: Sequence[Component], examples: Sequence[Example]) 
         tags = Counter(tag for example in examples for tag in example.sentence.tagged(tagset))
         shown = [tag for tag, _ in tags.most_common(_SHOWN)]
         more = ", ..." if len(tags) > _SHOWN else ""
-        yield f"{tagset.upper()} tags of the data: {', '.join(shown)}{more}"
+        yield f"{tagset.upper()} tags of the data: {', '.join(shown) or 'none'}{more}"
 
 
 def _other_tags(components: Sequence[Component], examples: Sequence[Example]) -> str:

@@ -68,17 +68,21 @@ def check_ending(path: str | Path, task: Task) -> None:
     Raises:
         InputError: names both tasks.
     """
+    if (other := other_task(path, task)) is not None:
+        raise InputError(
+            f"the model's task is {task.name}, and files ending in {plain_ending(path)} belong to "
+            f"the task {other.name}",
+            path=path,
+            remedy="give a checkpoint of that task, or other data",
+        )
+
+
+def other_task(path: str | Path, task: Task) -> Task | None:
+    """Return the task to which the ending of a file's name belongs; None if `task` has it too."""
     ending = plain_ending(path)
     if ending in task.files.endings:
-        return
-    for other in all_tasks():
-        if ending in other.files.endings:
-            raise InputError(
-                f"the model's task is {task.name}, and files ending in {ending} belong to the task "
-                f"{other.name}",
-                path=path,
-                remedy="give a checkpoint of that task, or other data",
-            )
+        return None
+    return next((other for other in all_tasks() if ending in other.files.endings), None)
 
 
 def pairs_of(task: Task) -> WritesPairs:
