@@ -226,10 +226,10 @@ def adversaries(row: Row, of_study: Mapping[str, Row], operation: str, *others: 
     if not all(one and "outcomes" in one for one in rows):
         return None
     fooled = [_fooled(one["outcomes"]) for one in rows if one]
-    shared = set.intersection(*fooled)
-    if operation == "all":
-        return 100 * len(shared) / len(set.union(*fooled))
-    return 100 * sum(name == operation for name, _ in shared) / len(shared)
+    shared, of_any = set.intersection(*fooled), set.union(*fooled)
+    whole = of_any if operation == "all" else shared
+    some = [name for name, _ in shared if operation in (name, "all")]
+    return 100 * len(some) / len(whole) if whole else None
 
 
 def _fooled(outcomes: Mapping[str, Mapping[str, str]]) -> set[tuple[str, int]]:

@@ -195,8 +195,9 @@ def test_a_table_is_told_by_its_content_and_its_format(tmp_path, capsys):
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["text"] for row in written] == lines
     assert ".jsonl" not in capsys.readouterr().err
-    main([*model, "--data", f"{tmp_path}/packed", "--out", f"{tmp_path}/out.csv"])
-    assert "format .jsonl" in capsys.readouterr().err  # commands would read it as CSV
+    for name in ("out.csv", "out.parquet"):
+        main([*model, "--data", f"{tmp_path}/packed", "--out", f"{tmp_path}/{name}"])
+        assert "format .jsonl" in capsys.readouterr().err  # commands would read it as named
     (tmp_path / "raw.txt").write_text("\n".join(lines))
     error = mistake(capsys, *model, "--data", tmp_path / "raw.txt", "--format", "xlsx")
     assert "--format: got 'xlsx'" in error

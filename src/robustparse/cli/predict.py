@@ -154,8 +154,10 @@ def _check_formats(
     if out == STANDARD:
         return
     of_answers = files.ending(data if is_dataset(data) else f"data.{ending}")
-    packed = plain_name(out) != Path(out).name
-    if packed or files.ending(out) != of_answers or other_task(out, victim.task) is not None:
+    packed, named = plain_name(out) != Path(out).name, plain_ending(out)
+    # What is written next to Parquet are JSON lines, which a name of Parquet would hide.
+    of_name = named if named in files.endings and not files.multiline else files.ending(out)
+    if packed or of_name != of_answers or other_task(out, victim.task) is not None:
         say(
             f"the answers are unpacked and in the format {of_answers}, but the name {out} says "
             "otherwise: rename the file"
