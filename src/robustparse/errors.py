@@ -240,11 +240,17 @@ def nltk_data(what: str, folder: str) -> Iterator[None]:
         ) from error
 
 
-def did_you_mean(name: str, known: Collection[str]) -> str | None:
-    """Ask for the known names that begin with an unknown one, or else for the most similar one."""
-    longer = [each for each in known if name and each.startswith(name)]
-    near = longer or get_close_matches(name, known, n=1)
-    return f"did you mean {' or '.join(near)}?" if near else None
+def did_you_mean(name: str, known: Collection[str], dashes: str = "") -> str | None:
+    """Ask for three names at most that begin with an unknown one, or else for the most similar one.
+
+    Args:
+        name: the unknown name.
+        known: the known names.
+        dashes: what stands before each name in the question.
+    """
+    longer = [each for each in dict.fromkeys(known) if name and each.startswith(name)]
+    near = longer[:3] or get_close_matches(name, known, n=1)
+    return f"did you mean {' or '.join(dashes + each for each in near)}?" if near else None
 
 
 def check_choice(setting: str, value: object, allowed: Collection[str]) -> None:

@@ -62,7 +62,7 @@ def encode(
         InputError: an argument cannot be used, a file is missing or malformed, or the table has no
             word of the data.
     """
-    source = data_source(data, "data", split="train")
+    source = data if isinstance(data, DataFile) else data_source(data, "data", split="train")
     if isinstance(source, GivenExamples) and not source.sentences:
         raise InputError("names no example", key="data", expected="at least one")
     if out is not None:

@@ -3,8 +3,8 @@
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeAlias
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -15,63 +15,57 @@ from robustparse.evaluation.certified_scores import CertifiedScores
 from robustparse.evaluation.records import WHEN
 from robustparse.metrics import score_name
 
-
-@contextmanager
-def attack_progress(total: int, name: str) -> Iterator[Callable[[AttackSums], None]]:
-    """Yield a function that shows the progress and the scores, given the sums of an attack."""
-    with _bar(name, total) as update:
-
-        def show(sums: AttackSums) -> None:
-            scores = sums.scores()
-            clean, robust = (scores[when][sums.task.scores.headline] for when in WHEN)
-            note = "" if clean is None else f"clean {clean:.1f}, attacked {robust:.1f}"
-            name = score_name(sums.task.scores.headline)
-            update(completed=scores["n_sentences"], note=f"{name} {note}")
-
-        yield show
+ProgressBar: TypeAlias = AbstractContextManager[Callable[..., None]]
+"""The context of a bar, with the function that moves it."""
 
 
-@contextmanager
-def certify_progress(total: int) -> Iterator[Callable[[CertifiedScores], None]]:
-    """Yield a function that shows the progress and the score certified at most edits so far."""
-    with _bar("certify", total) as update:
+def attack_progress(total: int, name: str) -> ProgressBar:
+    """Return a function that shows the progress and the scores, given the sums of an attack."""
 
-        def show(scores: CertifiedScores) -> None:
-            headline = scores.task.scores.headline
-            clean = scores.clean()[headline]
-            edits, bounds = [*scores.certified().items()][-1]
-            lower = bounds["lower"][headline]
-            note = f"clean {shown(clean)}, certified at {edits} edits {shown(lower)}"
-            update(completed=scores.sentences, note=f"{score_name(headline)} {note}")
+    def state(sums: AttackSums) -> dict[str, Any]:
+        scores, headline = sums.scores(), sums.task.scores.headline
+        clean, attacked = (scores[when][headline] for when in WHEN)
+        both = "" if clean is None else f" clean {clean:.1f}, attacked {attacked:.1f}"
+        return {"completed": scores["n_sentences"], "note": score_name(headline) + both}
 
-        yield show
+    return _bar(name, total, state)
 
 
-@contextmanager
-def reading_progress() -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows how many of how many sentences were read."""
-    with _bar("sentences read", None) as update:
-        yield lambda done, of: update(completed=done, total=of)
+def certify_progress(total: int) -> ProgressBar:
+    """Return a function that shows the progress and the score certified at most edits so far."""
+
+    def state(scores: CertifiedScores) -> dict[str, Any]:
+        headline = scores.task.scores.headline
+        clean = scores.clean()[headline]
+        edits, bounds = [*scores.certified().items()][-1]
+        lower = bounds["lower"][headline]
+        note = f"clean {shown(clean)}, certified at {edits} edits {shown(lower)}"
+        return {"completed": scores.sentences, "note": f"{score_name(headline)} {note}"}
+
+    return _bar("certify", total, state)
 
 
-@contextmanager
-def word_progress(source: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows for how many words a source has proposed substitutes."""
-    with _bar(f"{source}: words", total) as update:
-        yield lambda done: update(completed=done)
+def reading_progress() -> ProgressBar:
+    """Return a function that shows how many of how many sentences were read."""
+    return _bar("sentences read", None, lambda done, of: {"completed": done, "total": of})
+
+
+def word_progress(source: str, total: int) -> ProgressBar:
+    """Return a function that shows for how many words a source has proposed substitutes."""
+    return _bar(f"{source}: words", total, lambda done: {"completed": done})
 
 
 @contextmanager
 def block_progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that shows how many blocks are done: a bar, or lines without a terminal."""
-    with _bar(f"{name}: blocks", total) as update:
+    with _bar(f"{name}: blocks", total, lambda done: {"completed": done}) as show:
 
-        def show(done: int) -> None:
-            update(completed=done)
+        def show_or_say(done: int) -> None:
+            show(done)
             if done and not terminal(stderr=True).is_interactive:
                 say(f"{done} of {total} blocks are done")
 
-        yield show
+        yield show_or_say
 
 
 # Warnings of Lightning and torch that do not concern the user; regular expressions.
@@ -114,8 +108,16 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _bar(name: str, total: int | None) -> Iterator[Callable[..., None]]:
-    """Yield a function that sets ``completed``, ``total`` and ``note`` of a bar in a terminal."""
+def _bar(
+    name: str, total: int | None, state: Callable[..., dict[str, Any]]
+) -> Iterator[Callable[..., None]]:
+    """Yield a function that moves a bar; without a terminal, it does nothing.
+
+    Args:
+        name: what stands before the bar.
+        total: the number of steps, None if it is unknown yet.
+        state: returns the new ``completed``, ``total`` and ``note`` of the bar.
+    """
     console = terminal(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -126,4 +128,10 @@ def _bar(name: str, total: int | None) -> Iterator[Callable[..., None]]:
     )
     hidden = not console.is_interactive
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        yield partial(progress.update, progress.add_task(name, total=total, note=""))
+        bar = progress.add_task(name, total=total, note="")
+
+        def show(*done: Any) -> None:
+            if not hidden:
+                progress.update(bar, **state(*done))
+
+        yield show

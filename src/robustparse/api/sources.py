@@ -409,16 +409,14 @@ def data_source(
     """Return the source of sentences.
 
     Args:
-        data: a file, or several that are read as one; examples; or a source.
-        key: the argument.
+        data: a file, several that are read as one, or examples.
+        key: the name of the argument.
         seed, limit, split: see `DataFile`.
 
     Raises:
-        InputError: they are none of these.
+        InputError: the data are neither files nor examples.
     """
     limit = None if limit is None else whole_number("limit", limit)
-    if isinstance(data, DataFile):
-        return data
     if names := file_names(data):
         return DataFile(names, seed, limit, split=split)
     if not isinstance(data, Sequence) or not all(isinstance(each, Example) for each in data):

@@ -158,7 +158,10 @@ def _data(data: Data | Sequence[Data] | Sequence[Example]) -> list[DataSource]:
         expected = "files, or examples as of robustparse.read"
         raise InputError("names no data", key="data", expected=expected)
     sources = [several] if all(isinstance(each, Example) for each in several) else several
-    return [data_source(each, "data", split="train") for each in sources]
+    return [
+        each if isinstance(each, DataFile) else data_source(each, "data", split="train")
+        for each in sources
+    ]
 
 
 def _sentences(data: DataSource, task: str | None) -> list[Sentence]:

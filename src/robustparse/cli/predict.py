@@ -155,12 +155,12 @@ def _check_formats(
         return
     of_answers = files.ending(data if is_dataset(data) else f"data.{ending}")
     packed, named = plain_name(out) != Path(out).name, plain_ending(out)
-    # What is written next to Parquet are JSON lines, which a name of Parquet would hide.
-    of_name = named if named in files.endings and not files.multiline else files.ending(out)
-    if packed or of_name != of_answers or other_task(out, victim.task) is not None:
+    # Answers are never written as Parquet, but as JSON lines.
+    misnamed = named in files.endings and (files.ending(out) != of_answers or named == ".parquet")
+    if packed or misnamed or other_task(out, victim.task) is not None:
         say(
-            f"the answers are unpacked and in the format {of_answers}, but the name {out} says "
-            "otherwise: rename the file"
+            f"the answers have the format {of_answers}, unpacked, but the name {out} says "
+            f"otherwise: end it in {of_answers}"
         )
 
 

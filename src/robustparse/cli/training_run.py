@@ -1,6 +1,5 @@
 """What every training run gets by default: loggers, checkpoints and a copy of its settings."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,7 +155,11 @@ def left_by(trainer: pl.Trainer, folder: Path) -> str:
     for saver in savers:
         if saver.best_model_path and saver.best_model_score is not None:
             score = f"{saver.monitor} {float(saver.best_model_score):.2f}"
-            kept.append(f"{os.path.relpath(saver.best_model_path, folder)} ({score})")
+            path = Path(saver.best_model_path)
+            named = (
+                path.relative_to(folder) if path.is_relative_to(folder) else saver.best_model_path
+            )
+            kept.append(f"{named} ({score})")
     text = (
         f"trained {trainer.global_step} steps; {folder} has {' and '.join(kept) or 'no checkpoint'}"
     )

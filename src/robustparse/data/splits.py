@@ -43,8 +43,8 @@ def find_split(folder: str | Path, split: str, endings: Sequence[str]) -> Path:
         remedy = f"name it with {split}_file"
         if split != "dev":
             remedy += ", and the development data with dev_file"
-        found = "a dataset without splits"
-        raise InputError(found, path=folder, expected="a folder of splits", remedy=remedy)
+        problem = "a dataset without splits"
+        raise InputError(problem, path=folder, expected="a folder of splits", remedy=remedy)
     names = (split, of_dataset)
     return _split_file(folder, split, endings, lambda path: path.name in names and is_dataset(path))
 

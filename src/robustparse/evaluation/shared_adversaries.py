@@ -1,7 +1,7 @@
 """Adversaries of semantic parsers and other systems, and those that all of them share.
 
-An adversary of a system is a perturbed text that it answers wrongly although it answers the
-original rightly, as in the files that Huang et al. (2021) released for their RQ2.
+A perturbed text is an adversary of a system that answers the original correctly and the perturbed
+text wrongly, as in the files that Huang et al. (2021) released.
 """
 
 from collections.abc import Sequence

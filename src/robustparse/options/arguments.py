@@ -606,8 +606,7 @@ def _with_lists(arguments: Sequence[str], joined: Collection[str]) -> list[str]:
     current = ""
     for name, value, tokens in each_option(arguments):
         current = name or current
-        is_pattern = name == "--data" and value is not None and _is_pattern(value)
-        if value is not None and (current in joined or is_pattern):
+        if value is not None and current in joined:
             values.setdefault(current, []).append(value)
         else:
             kept += tokens

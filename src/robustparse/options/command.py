@@ -126,10 +126,7 @@ def command_parser(
         parser.add_argument("--config", action="config", help=text)
     parser.add_argument(trust.OPTION, metavar="NAME", help=trust.HELP)
     parameters = signature(function).parameters
-    described = ArgumentParser()  # which reads the help of each parameter in the docstring
-    options: set[str | int] = {each for each in parameters if each not in positional}
-    described.add_function_arguments(function, skip=options, fail_untyped=False)
-    helps = {action.dest: action.help for action in described._actions}
+    helps = _helps(function, positional) if positional else {}
     for each in positional:
         parameter = parameters[each]
         several = "*" if parameter.default == () else "+"
@@ -141,6 +138,14 @@ def command_parser(
     skip: set[str | int] = {*positional, *groups}
     parser.add_function_arguments(function, sub_configs=True, skip=skip, fail_untyped=False)
     return parser
+
+
+def _helps(function: Callable[..., Any], names: Collection[str]) -> dict[str, str | None]:
+    """Return what the docstring of a function says of some parameters."""
+    described = ArgumentParser()
+    skipped: set[str | int] = {each for each in signature(function).parameters if each not in names}
+    described.add_function_arguments(function, skip=skipped, fail_untyped=False)
+    return {action.dest: action.help for action in described._actions}
 
 
 def _groups(function: Callable[..., Any]) -> dict[str, Any]:

@@ -70,8 +70,7 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     if group:
         known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
     dashes = "--" if "arguments:" in message else ""
-    near = did_you_mean(dashes + name, [dashes + each for each in known]) if unknown else None
-    remedy = near
+    near = remedy = did_you_mean(name, known, dashes) if unknown else None
     if key == "attack" and name in names_in(CONFIGS / "attack"):
         remedy = f"a file names a recipe by its path; write --attack {name} on the command line"
     if abstract := _ABSTRACT.search(message):

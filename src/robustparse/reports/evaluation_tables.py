@@ -103,8 +103,8 @@ def adversaries_section(names: Sequence[str], shared: Sequence[SharedAdversaries
     """Make the section about the adversaries of systems; none without them.
 
     Args:
-        names: of the systems.
-        shared: see `shared_adversaries`.
+        names: the names of the systems.
+        shared: their adversaries; see `shared_adversaries`.
     """
     if not shared:
         return []
