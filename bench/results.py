@@ -216,11 +216,11 @@ def adversaries(row: Row, of_study: Mapping[str, Row], operation: str, *others: 
     right.
 
     Args:
-        row: of a system.
+        row: the row of a system; of joined seeds, it has the answers of the first.
         of_study: the rows of the study, by name.
-        operation: of the adversaries that all systems share, how many it made; or ``all``: of the
-            adversaries of any system, how many all share.
-        others: names of rows of systems that were scored on the same texts.
+        operation: an operation, for its share of the adversaries of every system; or ``all``, for
+            the share of these among the adversaries of any system.
+        others: the names of the rows of other systems, which rest on the same perturbed texts.
     """
     rows = [row, *map(of_study.get, others)]
     if not all(one and "outcomes" in one for one in rows):
@@ -236,14 +236,18 @@ def _fooled(outcomes: Mapping[str, Mapping[str, str]]) -> set[tuple[str, int]]:
     """Return operation and number of the texts that are right before it and wrong after it."""
     return {
         (name, number)
-        for name, of in outcomes.items()
-        for number, pair in enumerate(zip(of["original"], of.get("perturbed", ()), strict=False))
+        for name, digits in outcomes.items()
+        if name != "test"
+        for number, pair in enumerate(zip(digits["original"], digits["perturbed"], strict=True))
         if pair == ("1", "0")
     }
 
 
 def paired_p(row: Row, of_study: Mapping[str, Row], other: str) -> Value:
-    """Return the p of the paired permutation test of what two systems get right in a test set."""
+    """Return the p of the paired permutation test of what two systems get right in a test set.
+
+    Of joined seeds, the answers of the first are compared.
+    """
     rows = (row, of_study.get(other, {}))
     if not all("outcomes" in one for one in rows):
         return None

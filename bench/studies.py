@@ -6,8 +6,9 @@ systems on a file of ``test`` and on perturbed files: released ones, or those th
 ``operations`` of ``test`` make of its ``raw`` texts. ``measured`` names what models measure of an
 attack's examples, of `MEASURED`; all of it by default.
 
-Of a system:
-    configs: of ``configs``, or contents of a configuration; by default ``experiment/SYSTEM``.
+Keys of a system:
+    configs: names of files in ``configs``, or contents of a configuration; by default
+        ``experiment/SYSTEM``.
     fit: more options of ``robustparse fit``.
     steps, seed: of training, instead of the configurations'. ``seeds`` makes a system of each.
     checkpoint: the file that is tested.
@@ -16,19 +17,20 @@ Of a system:
     members: systems that answer together; nothing is trained.
     encoding: of ``encodings``, with which it reads words.
     tables: of ``tables``, files that its configurations name as ``{tables}/NAME.jsonl``.
-    Other keys are values for placeholders. ``each`` is a list of such values, and makes a system of
-        each of them, whose name has a placeholder too.
-Of an attack:
+    Other keys are values for placeholders. ``each`` lists sets of such values: each set makes one
+        system, and the name of the system contains a placeholder too.
+Keys of an attack:
     recipe: the shipped one that it starts from, by default that of its own name.
     constraints: how many of the recipe's are kept.
     without, with: constraints that are left out, by class, and added.
     set: settings of the recipe by dotted names.
     space: of candidates. The sentences that all attacks in a space change with success are compared
         (Yoo et al. 2020, Table 4).
-    certify: makes it no attack but certificates, whose scores count as those under attack: the
+    certify: computes certificates, whose scores count as those under attack, instead: the
         ``table`` of substitutes, the number of ``edits`` and the ``cap`` of inputs.
-Of a table of ``tables``: options of ``robustparse substitutes``, and ``splits``, its data. Of an
-encoding: its ``table`` and options of ``robustparse encode``, whose data are the training set.
+Keys of a table of ``tables``: options of ``robustparse substitutes``, and ``splits``, its data.
+Keys of an encoding: its ``table`` and options of ``robustparse encode``, whose data are the
+training set.
 
 ``{encoder}`` and the like stand for files and folders of this machine, which the command line
 names.
@@ -305,6 +307,8 @@ def read_study(name: str, home: Path | None = None, seed: int | None = None) -> 
         for values in one.get("each", [{}]):
             own = common | one | values
             for system in _systems(filled(key, values), own, content.get("fit", {}), seed):
+                if system.name in systems:
+                    raise InputError("two systems of this name", path=path, key=system.name)
                 systems[system.name] = system
     for system in systems.values():
         wanted = [*(system.attacks or ()), *system.members]

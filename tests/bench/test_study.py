@@ -65,6 +65,28 @@ def runner(name: str, tmp_path: Path, inputs: dict[str, str], seed: int | None =
     return Runner(studies.read_study(name, tmp_path / "runs", seed), inputs)
 
 
+def test_each_set_of_values_makes_a_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "STUDIES", tmp_path)
+    one = {
+        "title": "{corpus}, FGM",
+        "each": [{"corpus": "geo"}, {"corpus": "jobs", "checkpoint": "last.ckpt"}],
+        "configs": ["data/{corpus}"],
+        "copies": {"name": "{corpus}_deletion", "operations": ["{raw}"]},
+    }
+    content = {"task": "semantic", "test": {}, "systems": {"{corpus}_fgm": one}}
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump(content))
+    geo, jobs = (study := studies.read_study("x")).systems.values()
+    assert (geo.name, geo.title, geo.configs) == ("geo_fgm", "geo, FGM", ("data/geo",))
+    assert (geo.checkpoint, jobs.checkpoint) == ("best.ckpt", "last.ckpt")
+    assert study.copies_file(jobs.copies[0], None).stem == "copies_jobs_deletion_0"
+    assert jobs.copies[0]["operations"] == ["{raw}"]  # a file of this machine
+    content["systems"] = {"fgm": one}
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump(content))
+    with pytest.raises(InputError) as error:
+        studies.read_study("x")
+    assert error.value.key == "fgm"
+
+
 @pytest.mark.parametrize("name", studies.names())
 def test_a_study_names_configurations_recipes_and_folders_of_its_own(name: str) -> None:
     one = studies.read_study(name)
@@ -412,6 +434,8 @@ def test_shared_adversaries_are_those_of_the_report(tmp_path: Path) -> None:
     for one in shared:
         assert found(one.operation, "second") == 100 * one.of_all / of_all
     assert found("all", "third") is None
+    none = {"outcomes": {"test": {"original": "1"}, "x": {"original": "1", "perturbed": "1"}}}
+    assert results.adversaries(none, {"same": none}, "all", "same") is None
     right = [[int(pair[at][0]) for pair in pairs] for at in range(2)]
     p = significance.paired_permutation(*right, seed=0)
     assert results.paired_p(first, {"second": second}, "second") == f"{p:.2f}"
