@@ -80,7 +80,7 @@ SEVERAL = {
     "substitutes": ("--sources", "--data"),
     "certify": ("--edits", "--data"),
     "attack": ("--format", "--data"),
-    **dict.fromkeys(("augment", "encode", "evaluate", "predict", "verify"), ("--data",)),
+    **dict.fromkeys(("augment", "encode", "evaluate", "predict"), ("--data",)),
     "ensemble": ("--seeds", "--embeddings", "--attack", "--subsets"),
     "share": ("--results",),
     "report": ("--leaderboard",),

@@ -608,6 +608,8 @@ def _with_lists(arguments: Sequence[str], joined: Collection[str]) -> list[str]:
         current = name or current
         if value is not None and current in joined:
             values.setdefault(current, []).append(value)
+        elif name == "--data" and value is not None and _is_pattern(value):
+            kept.append(f"{name}={json.dumps([value])}")
         else:
             kept += tokens
     for name, several in values.items():
