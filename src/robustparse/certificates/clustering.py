@@ -42,10 +42,10 @@ def clusters(
 ) -> dict[str, dict[str, int]]:
     """Return clusters of at least two words, for an ``Encoding``.
 
-    A heap holds the gains of pairs. After a merge, the gains of all pairs with the new cluster are
-    computed again, but pushed only if they rose. If a gain fell, the heap holds the earlier, higher
-    value, and the pair is pushed again when that value reaches the top. The merges are therefore
-    those of an algorithm that compares all pairs at each step.
+    A heap holds the gain of each cluster with its best partner. After a merge, only the pairs with
+    the new cluster are computed again. A cluster whose gain fell, or whose partner is gone, keeps
+    its earlier, higher gain in the heap, and gets a new partner when that gain reaches the top. The
+    merges are therefore those of an algorithm that compares all pairs at each step.
 
     Args:
         words: the words of the training text.
@@ -190,70 +190,69 @@ class _Agglomeration:
     ) -> None:
         self._loss, self._gamma, self._total = loss, gamma, total
         self._balls = list(balls)
-        # For each cluster, the numbers of the balls that hold it; for each pair of clusters, the
-        # frequency of the words that can be turned into both.
+        # The numbers of the balls that hold each cluster.
         self._holding: dict[str, set[int]] = defaultdict(set)
-        self._shared: dict[str, Counter[str]] = defaultdict(Counter)
-        for number, (ball, count) in enumerate(self._balls):
-            for first in ball:
-                self._holding[first].add(number)
-                for second in ball:
-                    if first != second:
-                        self._shared[first][second] += count
-        # Entries are (-gain, first name, second name). `_best` maps each pair to its highest gain
-        # in the heap.
+        for number, (ball, _) in enumerate(self._balls):
+            for name in ball:
+                self._holding[name].add(number)
+        # For each cluster, (-gain, name) of its best partner among the clusters after it; the heap
+        # holds (-gain, cluster, partner).
+        self._best: dict[str, tuple[float, str]] = {}
         self._heap: list[tuple[float, str, str]] = []
-        self._best: dict[tuple[str, str], float] = {}
 
     def merges(self) -> Iterator[tuple[str, str]]:
         """Yield the names of the two clusters of each merge; the new cluster has the first."""
-        for first in sorted(self._shared):
-            for second in self._shared[first]:
-                if first < second:
-                    self._push(first, second)
+        for name in sorted(self._holding):
+            self._find_partner(name)
         while self._heap:
             value, first, second = heapq.heappop(self._heap)
-            pair = first, second
-            if self._best.get(pair) != -value:  # a cluster is gone, or the gain rose since
+            if self._best.get(first) != (value, second):  # it has a better partner, or is gone
                 continue
-            del self._best[pair]
-            if self._gain(first, second) == -value:
+            del self._best[first]
+            if second in self._holding and -value == self._gain(first, second):
                 self._merge(first, second)
-                yield pair
+                yield first, second
             else:
-                self._push(first, second)
+                self._find_partner(first)
 
-    def _gain(self, first: str, second: str) -> float:
+    def _shared(self, name: str) -> Counter[str]:
+        """Return for each other cluster the frequency of the words that can be turned into both."""
+        shared = Counter[str]()
+        for number in self._holding[name]:
+            ball, count = self._balls[number]
+            for other in ball:
+                shared[other] += count
+        del shared[name]
+        return shared
+
+    def _gain(self, first: str, second: str, shared: int | None = None) -> float:
         """Return by how much a merge lowers Phi."""
-        stability = (1 - self._gamma) * self._shared[first][second] / self._total
+        if shared is None:
+            both = self._holding[first] & self._holding[second]
+            shared = sum(self._balls[number][1] for number in both)
+        stability = (1 - self._gamma) * shared / self._total
         return round(stability - self._gamma * self._loss.added(first, second), _DECIMALS)
 
-    def _push(self, first: str, second: str) -> None:
-        """Push a pair if its gain is above 0 and above that of its entry in the heap."""
-        pair = (first, second) if first < second else (second, first)
-        gain = self._gain(*pair)
-        if gain > self._best.get(pair, 0.0):
-            self._best[pair] = gain
-            heapq.heappush(self._heap, (-gain, *pair))
+    def _find_partner(self, name: str) -> None:
+        """Find the best partner of a cluster among those after it."""
+        for other, shared in self._shared(name).items():
+            if name < other:
+                self._offer(name, other, shared)
 
     def _merge(self, into: str, name: str) -> None:
         """Add the second cluster to the first."""
         self._loss.merge(into, name)
-        shared, of_name = self._shared[into], self._shared.pop(name)
-        for third, weight in of_name.items():
-            del self._shared[third][name]
-            self._best.pop((min(name, third), max(name, third)), None)
-            if third != into:
-                shared[third] += weight
-        # A ball that held both now holds one cluster less.
-        for number in self._holding[into] & self._holding[name]:
-            ball, count = self._balls[number]
-            for third in ball - {into, name}:
-                shared[third] -= count
+        self._best.pop(name, None)
         for number in self._holding.pop(name):
             self._balls[number][0].remove(name)
             self._balls[number][0].add(into)
             self._holding[into].add(number)
-        for third, weight in shared.items():
-            self._shared[third][into] = weight
-            self._push(into, third)
+        for other, shared in self._shared(into).items():
+            self._offer(min(into, other), max(into, other), shared)
+
+    def _offer(self, first: str, second: str, shared: int) -> None:
+        """Make the second cluster the first one's partner if it gains more than any so far."""
+        value = -self._gain(first, second, shared)
+        if (value, second) < self._best.get(first, (0.0, "")):
+            self._best[first] = value, second
+            heapq.heappush(self._heap, (value, first, second))
