@@ -91,14 +91,14 @@ def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
     table = plain_table(title, ["system", "score"], right)
     table.columns[1].no_wrap = True
     for difference in differences:
-        points = difference.tested.points
+        points = difference.points
         table.add_row(
             names[1 + difference.system],
             f"{difference.measure} {score_name(difference.score)}",
             f"{points.estimate:+.2f}",
             f"{points.lower:+.2f} to {points.upper:+.2f}",
-            f"{difference.tested.p:.4f}",
-            f"{difference.tested.adjusted:.4f}",
+            f"{difference.p:.4f}",
+            f"{difference.adjusted:.4f}",
         )
     return table
 

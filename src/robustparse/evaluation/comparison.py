@@ -8,7 +8,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from robustparse.errors import InputError
 from robustparse.evaluation.records import (
@@ -42,21 +42,6 @@ CLEAN = MEASURES[0]
 
 
 @dataclass(frozen=True)
-class Tested:
-    """The difference of one score between two systems.
-
-    Args:
-        points: the difference, in percentage points, with a 95 % interval.
-        p: probability of a difference at least as large if the systems are equivalent.
-        adjusted: p after Holm's correction for all computed differences.
-    """
-
-    points: Interval
-    p: float
-    adjusted: float
-
-
-@dataclass(frozen=True)
 class Difference:
     """The difference between a system and the first one in one measure of one score.
 
@@ -65,61 +50,74 @@ class Difference:
         measure: one of `MEASURES`; for evaluated systems `CLEAN` or the name of an operation.
         score: name of the score.
         first: the value of the first system, in percent.
-        tested: the system's value minus that of the first one.
+        points: the system's value minus that of the first one, with a 95 % interval.
+        p: probability of a difference at least as large if the systems are equivalent.
+        adjusted: p after Holm's correction for all computed differences.
     """
 
     system: int
     measure: str
     score: str
     first: float
-    tested: Tested
+    points: Interval
+    p: float
+    adjusted: float
 
 
-def compare_counts(
-    pairs: Sequence[tuple[AttackedCounts, AttackedCounts]],
-) -> list[Mapping[str, Tested]]:
-    """Compare the two systems of each pair by the counts of their sentences.
+class Measured(NamedTuple):
+    """One measure of two systems.
 
-    Returns:
-        For each pair, the second system's value minus the first one's: ``clean`` and ``attacked``
-        are scores, ``lost`` the points lost to the attack, and ``fooled`` the percentage of fooled
-        sentences. Holm's correction covers all of these together.
+    Attributes:
+        first: the value of the first system, in percent.
+        points: the value of the second system minus that of the first one.
+        values: the values of each sentence, of both systems.
+    """
+
+    first: float
+    points: Interval
+    values: Sequence[Sequence[int]]
+
+
+def measured(first: AttackedCounts, second: AttackedCounts) -> dict[str, Measured]:
+    """Compare two systems in each of `MEASURES`, by the counts of their sentences.
 
     Raises:
-        ValueError: the systems of a pair were not scored on the same sentences.
+        ValueError: the systems were not scored on the same sentences.
     """
-    differences = [
-        (points, paired_permutation(*of_sentences, seed=0))
-        for first, second in pairs
-        for points, of_sentences in _differences(first, second)
-    ]
-    adjusted = holm([p for _, p in differences])
-    tested = [
-        Tested(*difference, value) for difference, value in zip(differences, adjusted, strict=True)
-    ]
-    size = len(MEASURES)
-    rows = [tested[start : start + size] for start in range(0, len(tested), size)]
-    return [dict(zip(MEASURES, row, strict=True)) for row in rows]
-
-
-def _differences(
-    first: AttackedCounts, other: AttackedCounts
-) -> list[tuple[Interval, tuple[Sequence[int], Sequence[int]]]]:
-    """Return the difference in each of `MEASURES`, and both systems' values per sentence."""
+    counted, fooled = first.counted, [first.fooled(), second.fooled()]
+    before, after = (score_in_percent(getattr(first, when), counted) for when in WHEN)
     clean, attacked = (
-        (correct_parts(getattr(first, when)), correct_parts(getattr(other, when))) for when in WHEN
+        [correct_parts(getattr(system, when)) for system in (first, second)] for when in WHEN
     )
     lost = [
         [old - new for old, new in zip(*each, strict=True)]
         for each in zip(clean, attacked, strict=True)
     ]
-    fooled = (first.fooled(), other.fooled())
-    ones = [1] * len(first.counted)
+    return {
+        "clean": Measured(before, _gained([first.clean, second.clean], counted), clean),
+        "attacked": Measured(after, second.gained(first), attacked),
+        "lost": Measured(before - after, second.lost_beyond(first), lost),
+        "fooled": Measured(
+            100 * sum(fooled[0]) / len(counted), _gained(fooled, [1] * len(counted)), fooled
+        ),
+    }
+
+
+def _gained(right: Sequence[Sequence[Any]], counted: Sequence[int]) -> Interval:
+    """Estimate how many points more than the first system the second one scores."""
+    return paired_bootstrap(lambda scores: scores[1] - scores[0], right, counted, seed=0)
+
+
+def differences(rows: Mapping[tuple[int, str, str], Measured]) -> list[Difference]:
+    """Test the differences of systems from the first one; Holm's correction covers all of them.
+
+    Args:
+        rows: the differences by the index of the system, the measure and the score.
+    """
+    p_values = [paired_permutation(*each.values, seed=0) for each in rows.values()]
     return [
-        (paired_bootstrap(_difference, [first.clean, other.clean], first.counted, seed=0), clean),
-        (other.gained(first), attacked),
-        (other.lost_beyond(first), (lost[0], lost[1])),
-        (paired_bootstrap(_difference, fooled, ones, seed=0), fooled),
+        Difference(*key, each.first, each.points, p, adjusted)
+        for (key, each), p, adjusted in zip(rows.items(), p_values, holm(p_values), strict=True)
     ]
 
 
@@ -179,28 +177,14 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
     systems = [read_counts(folder) for folder in folders]
     check_same_sentences(systems, folders)
     first, *others = systems
-    scores = first.task.scores.names
-    rows = [(index, score) for index in range(len(others)) for score in scores]
-    tested = compare_counts([(first.of(score), others[index].of(score)) for index, score in rows])
-    return [
-        Difference(index, measure, score, _percent(first.of(score), measure), difference)
-        for (index, score), measures in zip(rows, tested, strict=True)
-        for measure, difference in measures.items()
-    ]
-
-
-def _percent(counts: AttackedCounts, measure: str) -> float:
-    """Return one of `MEASURES` of a system."""
-    if measure == "fooled":
-        return 100 * sum(counts.fooled()) / len(counts.counted)
-    clean, attacked = (
-        score_in_percent(right, counts.counted) for right in (counts.clean, counts.attacked)
+    return differences(
+        {
+            (system, measure, score): each
+            for system, other in enumerate(others)
+            for score in first.task.scores.names
+            for measure, each in measured(first.of(score), other.of(score)).items()
+        }
     )
-    return {"clean": clean, "attacked": attacked, "lost": clean - attacked}[measure]
-
-
-def _difference(scores: Any) -> Any:
-    return scores[1] - scores[0]
 
 
 def read_counts(folder: Path) -> SentenceCounts:
@@ -236,37 +220,32 @@ def is_evaluated(folder: Path) -> bool:
 def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
     systems = [_evaluated(folder) for folder in folders]
     task, first = systems[0]
-    rows = []
-    for system, (other, folder) in enumerate(zip(systems[1:], folders[1:], strict=True)):
-        if other[0].name != task.name or other[1].keys() != first.keys():
-            problem = f"has the scores {', '.join(other[1])} of the task {other[0].name}"
+    rows: dict[tuple[int, str, str], Measured] = {}
+    for system, ((other_task, others), folder) in enumerate(
+        zip(systems[1:], folders[1:], strict=True)
+    ):
+        if other_task.name != task.name or others.keys() != first.keys():
+            problem = f"has the scores {', '.join(others)} of the task {other_task.name}"
             expected = f"{', '.join(first)} of the task {task.name}, as {folders[0]} has"
             raise InputError(problem, path=folder, key="--compare", expected=expected)
         for measure, counts in first.items():
-            same = other[1][measure]
+            same = others[measure]
             if counts.sentences != same.sentences or counts.counted != same.counted:
                 problem = f"{measure!r}: other sentences, gold answers or punctuation"
                 remedy = "evaluate the same data, with the same --seed and settings"
                 expected = f"those of {folders[0]}"
                 raise InputError(problem, path=folder, expected=expected, remedy=remedy)
-            rows += [(system, measure, score) for score in task.scores.names]
-    tested, percents = [], []
-    for system, measure, score in rows:
-        counts = first[measure]
-        both = [
-            counts_of(task.scores, score, {"counted": counts.counted, **each.right})
-            for each in (counts, systems[1 + system][1][measure])
-        ]
-        points = paired_bootstrap(_difference, both, counts.counted, seed=0)
-        tested.append((points, paired_permutation(*map(correct_parts, both), seed=0)))
-        percents.append(score_in_percent(both[0], counts.counted))
-    adjusted = holm([p for _, p in tested])
-    return [
-        Difference(system, measure, score, percent, Tested(*pair, value))
-        for (system, measure, score), percent, pair, value in zip(
-            rows, percents, tested, adjusted, strict=True
-        )
-    ]
+            for score in task.scores.names:
+                right = [
+                    counts_of(task.scores, score, {"counted": each.counted, **each.right})
+                    for each in (counts, same)
+                ]
+                rows[system, measure, score] = Measured(
+                    score_in_percent(right[0], counts.counted),
+                    _gained(right, counts.counted),
+                    [*map(correct_parts, right)],
+                )
+    return differences(rows)
 
 
 @dataclass(frozen=True)

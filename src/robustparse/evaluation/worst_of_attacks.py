@@ -25,7 +25,6 @@ from robustparse.evaluation.comparison import (
 from robustparse.evaluation.records import EXAMPLES, REMEDY, WHEN, RunRecord, When, read_run
 from robustparse.evaluation.significance import (
     Interval,
-    Scores,
     counts_of,
     paired_bootstrap,
     score_in_percent,
@@ -151,7 +150,7 @@ def _worst(attacks: Sequence[tuple[Path, RunRecord]]) -> WorstOfAttacks:
             for (folder, run), each in zip(attacks, counts, strict=True)
         ),
         worst={
-            name: paired_bootstrap(_only, [of_score], counted, seed=0)
+            name: paired_bootstrap(lambda scores: scores[0], [of_score], counted, seed=0)
             for name, of_score in right.items()
         },
         right=right,
@@ -177,11 +176,6 @@ def sums_in_all(
     clean, worst = ({"counted": counted, **_right_in_all(counts, folders, w)} for w in WHEN)
     further = scores.sums[len(scores.names) :]
     return clean, worst | {name: clean[name] for name in further}  # no parts of gold answers
-
-
-def _only(scores: Scores) -> Scores:
-    only: Scores = scores[0]
-    return only
 
 
 def _right_in_all(

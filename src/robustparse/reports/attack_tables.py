@@ -74,12 +74,12 @@ def compared(
                 f"{difference.measure} {score_label(difference.score)}",
                 f"{difference.first:.2f}",
                 f"{points.estimate:+.2f} [{points.lower:+.2f}, {points.upper:+.2f}]",
-                f"{difference.tested.p:.4f}",
-                f"{difference.tested.adjusted:.4f}",
+                f"{difference.p:.4f}",
+                f"{difference.adjusted:.4f}",
             ],
         )
         for difference in differences
-        for points in [difference.tested.points]
+        for points in [difference.points]
     ]
     title = f"Differences from {names[0]}"
     return [Section(title, note, [Table(title, DIFFERENCES, rows)])]
