@@ -25,11 +25,12 @@ from robustparse.evaluation.attack_processes import Rank
 from robustparse.evaluation.records import SCORES, read_summary
 from robustparse.evaluation.significance import Interval, mean_of_seeds
 from robustparse.files import locked, make_folder, read_json, write_json
-from robustparse.options.arguments import checked, each_option
+from robustparse.options.arguments import checked
 from robustparse.options.command import parsed_command
 from robustparse.options.recipe import Recipe, made
 from robustparse.options.recipe_facts import RecipeFacts
 from robustparse.options.remote_files import local_files
+from robustparse.options.tokens import each_option
 from robustparse.tasks.registry import named
 
 NAME = "ensemble"

@@ -23,9 +23,9 @@ from robustparse.evaluation.claim import differences
 from robustparse.files import each_path, read_json, write_json
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
-from robustparse.options.arguments import each_option, plain_key
 from robustparse.options.recipe import made
 from robustparse.options.recipe_digests import recipe_digests
+from robustparse.options.tokens import each_option, plain_key
 from robustparse.tracking.last_checkpoint import FILE as LAST
 
 RECORD = "member.json"

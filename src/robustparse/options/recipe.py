@@ -13,9 +13,10 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 from robustparse import trust
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
-from robustparse.options.arguments import YAML, Arguments, check_objects, checked, each_option
+from robustparse.options.arguments import Arguments, check_objects, checked
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.recipe_digests import located_class
+from robustparse.options.tokens import YAML, each_option
 from robustparse.options.yaml_files import read_yaml
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from robustparse.errors import InputError, say
 from robustparse.files import BLOCKS, folder_digest
-from robustparse.options.arguments import TAKE_SEVERAL, each_option, plain_key
+from robustparse.options.tokens import TAKE_SEVERAL, each_option, plain_key
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _OUT, _POSITIONAL = "out", "a positional argument"

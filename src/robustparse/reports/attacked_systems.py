@@ -24,6 +24,7 @@ from robustparse.evaluation.records import (
     all_records,
     check_count,
     converted,
+    edited_positions,
     read_record,
     read_run,
     read_summary,
@@ -258,7 +259,7 @@ def _so_far(
 ) -> Summary:
     """Compute the summary of an unfinished attack, and note that sentences are missing."""
     with as_written(folder / EXAMPLES, "attack"):
-        figures = AttackSummary.of(task_of_answer(records[0]["gold"]), records).figures()
+        figures = AttackSummary(task_of_answer(records[0]["gold"])).over(records).figures()
     n = len(records)
     unread.append(
         InputError(
@@ -294,8 +295,8 @@ def _sentences(
                 sums = [record[when][name] for when in WHEN for name in task.scores.sums]
                 if not 0 <= min(sums) <= max(sums) <= record["counted"]:
                     raise ValueError(f"{sums} correct of {record['counted']}")
-                both = zip(record["tokens"], record["adversarial_tokens"], strict=True)
-                if record["edited"] != [i for i, (old, new) in enumerate(both) if old != new]:
+                changed = edited_positions(record["tokens"], record["adversarial_tokens"])
+                if record["edited"] != changed:
                     raise ValueError("edited are not the positions of the changed words")
                 scores = converted(
                     [record[when].get(task.scores.headline) for when in WHEN], list[float | None]
