@@ -75,11 +75,7 @@ def share(
 
 
 def _check_card(path: Path) -> None:
-    """Check that a file is a card that `share` wrote, and that nobody has edited it.
-
-    Raises:
-        InputError: it is another file.
-    """
+    """Check that a file is a card that `share` wrote, and that nobody has edited it."""
     if path.exists() and not (path.is_file() and is_unedited(path.read_text("utf-8", "replace"))):
         found = "share did not write it, or it was edited since"
         remedy = "move it, and copy your text into the new one"

@@ -182,11 +182,7 @@ def _sentences(data: DataSource, task: str | None) -> list[Sentence]:
 
 
 def _check_tags(types: WordTypes, same_tag: bool, sources: dict[str, Source]) -> None:
-    """Check that the data have tags if a source or ``same_tag`` compares them.
-
-    Raises:
-        InputError: they have none; the error names what needs them.
-    """
+    """Check that the data have tags if a source or ``same_tag`` compares them."""
     needing = [name for name, source in sources.items() if source.needs_tags]
     needing += ["same_tag"] if same_tag else []
     if needing and not types.tags:

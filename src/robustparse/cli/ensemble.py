@@ -192,11 +192,7 @@ def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str
 
 
 def _check_kept(path: Path, systems: Mapping[str, Sequence[str]]) -> None:
-    """Check that a folder holds no system with the same name and other members.
-
-    Raises:
-        InputError: it does.
-    """
+    """Check that a folder holds no system with the same name and other members."""
     kept = read_json(path, dict)["systems"] if path.exists() else {}
     for name, members in systems.items():
         if (others := kept.get(name, members)) != members:

@@ -126,11 +126,7 @@ def make_members(
 
 
 def _check(members: Sequence[Member]) -> None:
-    """Check that there are several members, which can answer together.
-
-    Raises:
-        InputError: there is one, two have the same name, or their classes differ.
-    """
+    """Check that there are several members, which can answer together."""
     names = [each.folder.name for each in members]
     classes = {each.settings["model"]["class_path"] for each in members}
     if len(members) < 2:

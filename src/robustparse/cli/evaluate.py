@@ -128,7 +128,9 @@ def evaluate(
         "hypothesis only": scored(task, hypotheses) if hypotheses else {},
         **scores.get("perturbed", {}),
     }
-    _print(rows, pair_scores)
+    print_table(score_table({name: row for name, row in rows.items() if row}))
+    if pair_scores:
+        print_table(pairs_table(**pair_scores))
     if service:
         say(f"{name}: {service_note(service)}")
 
@@ -193,23 +195,12 @@ def _asked(
 
 
 def _check_shard(out: str | None, perturbed_files: str | None) -> None:
-    """Reject options that do not fit a shard.
-
-    Raises:
-        InputError: there is no folder, or there are files of perturbed texts.
-    """
+    """Reject options that do not fit a shard."""
     if out is None:
         raise InputError("is missing", key="--out", remedy="name a folder for the shard")
     if perturbed_files is not None:
         found, remedy = "is scored as a whole", "leave it out, or score without --shard"
         raise InputError(found, key="--perturbed_files", remedy=remedy)
-
-
-def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:
-    """Print all scores that were computed."""
-    print_table(score_table({name: row for name, row in rows.items() if row}))
-    if pairs:
-        print_table(pairs_table(**pairs))
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:

@@ -136,9 +136,6 @@ def _claim(folder: Path, run: dict[str, Any]) -> None:
     """Record a run, or check that the blocks belong to it.
 
     `merge` compares blocks with each other, which cannot detect that all are outdated.
-
-    Raises:
-        InputError: they belong to another run.
     """
     claim(folder, run, dict[str, Any], RUN, _begun(folder))
 
@@ -163,11 +160,7 @@ def _removed_if_unused(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _cluster(ray: Any, address: str | None) -> Iterator[None]:
-    """Connect to a cluster, unless the program has done so; a new cluster ends with the run.
-
-    Raises:
-        InputError: there is no such cluster.
-    """
+    """Connect to a cluster, unless the program has done so; a new cluster ends with the run."""
     if ray.is_initialized() and address is None:
         yield
         return
@@ -247,11 +240,7 @@ def _answer(ray: Any, call: Any) -> Any:
 
 
 def _room(ray: Any, gpus: float) -> int:
-    """Return how many actors the cluster can run at the same time.
-
-    Raises:
-        InputError: it can run none.
-    """
+    """Return how many actors the cluster can run at the same time."""
     resources = ray.cluster_resources()
     rooms = [resources.get("CPU", 0)] + ([resources.get("GPU", 0) / gpus] if gpus else [])
     if (room := int(min(rooms))) < 1:

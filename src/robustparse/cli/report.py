@@ -69,11 +69,7 @@ def report(
 def _first(
     chosen: str | None, compared: Sequence[str], others: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Put the chosen system first; it must be among the compared ones if there are any.
-
-    Raises:
-        InputError: there is no such system.
-    """
+    """Put the chosen system first; it must be among the compared ones if there are any."""
     compared, others = list(compared), list(others)
     if chosen is None:
         return compared, others

@@ -133,9 +133,6 @@ def _checked(
         examples: the examples of all rows.
         several, known, labelled: see `read_texts`; if ``labelled``, those without a label are left
             out.
-
-    Raises:
-        InputError: no row has a label; or see `_check_positions`.
     """
     first: Example | None = None
     left_out = kept = 0

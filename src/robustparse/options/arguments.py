@@ -108,11 +108,7 @@ def checked(
 
 
 def _check_input(key: str, value: str, mappings: Collection[str]) -> None:
-    """Check that the files of an option exist, before torch is imported.
-
-    Raises:
-        InputError: a checkpoint, a data file or a folder of data does not exist.
-    """
+    """Check that the files of an option exist, before torch is imported."""
     if key in _CHECKPOINTS:
         for each in values_of(value):
             for path in [each] if os.path.exists(each) else each.split(","):  # noqa: PTH110

@@ -83,11 +83,7 @@ def _keys(
 
 
 def _place(url: str) -> tuple[Path, str]:
-    """Return the local folder for a remote path, the same for every command, and the path's name.
-
-    Raises:
-        InputError: the path has no name.
-    """
+    """Return the local folder of a remote path, the same for every command, and its name there."""
     path = re.split("[?#]", url.partition("://")[2])[0]
     name = path.rstrip("/").rpartition("/")[2]
     if name in ("", ".", ".."):

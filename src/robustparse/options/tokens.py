@@ -92,11 +92,7 @@ def _in_full(arguments: Sequence[str]) -> list[str]:
 
 
 def _victim(value: str) -> list[str]:
-    """Return the options of a victim.
-
-    Raises:
-        InputError: it is a folder.
-    """
+    """Return the options of a victim."""
     if value.startswith(_HUGGING_FACE):
         model = value.removeprefix(_HUGGING_FACE)
         kind = f"{trust.PACKAGE}.victims.HuggingFaceClassifier"
@@ -200,11 +196,7 @@ def _base_line(path: Path, index: int) -> int:
 
 
 def _path(option: str, value: str) -> str:
-    """Return the path of a file that an option names by its path or its installed name.
-
-    Raises:
-        InputError: there is no such file.
-    """
+    """Return the path of a file that an option names by its path or its installed name."""
     if os.path.exists(value):  # noqa: PTH110 - JSON is too long for a name
         return value
     wanted = value.removesuffix(".yaml")

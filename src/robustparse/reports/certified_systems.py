@@ -160,11 +160,7 @@ def _check_scores(summary: CertifiedSummary) -> None:
 
 
 def _check_summary(path: Path, summary: CertifiedSummary, scores: CertifiedScores) -> None:
-    """Check that a summary follows from the sentences.
-
-    Raises:
-        InputError: it does not.
-    """
+    """Check that a summary follows from the sentences."""
     figures = scores.figures()
     for key in ("n_sentences", "clean", "certified"):
         if figures[key] != summary[key]:

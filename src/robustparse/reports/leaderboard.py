@@ -62,11 +62,7 @@ def build_leaderboard(paths: Sequence[Path], out: Path) -> None:
 
 
 def _entries(path: Path) -> list[Path]:
-    """Return the files of entries below a folder, or the only one.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the files of entries below a folder, or the only one."""
     found = sorted(path.rglob(ENTRY)) if path.is_dir() else [path]
     if not found:
         expected, remedy = f"an {ENTRY} in it", "write one with `robustparse share`"

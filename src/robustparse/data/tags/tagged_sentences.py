@@ -216,11 +216,7 @@ def _each_of_treebank(
 
 
 def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -> None:
-    """Reject a key that no word has if some have it in another casing.
-
-    Raises:
-        InputError: names the key that they have.
-    """
+    """Reject a key that no word has if some have it in another casing."""
     lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
     cells = {line.split("\t")[column] for line in lines}
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
@@ -260,9 +256,6 @@ def _width(path: Path) -> int:
     """Return the number of columns of the first word; 0 if there is none.
 
     Words that begin with # count only if there are no others, because they may be comments.
-
-    Raises:
-        InputError: the first line is a header.
     """
     width = 0
     for number, cells in _each_row(path):
@@ -419,11 +412,7 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_R
 
 
 def _label(cell: object, name: str, gold: bool) -> str:
-    """Return the label of a text.
-
-    Raises:
-        InputError: it is missing, and ``gold`` is true; or it is neither a text nor a whole number.
-    """
+    """Return the label of a text."""
     label = label_text(cell)
     if label and not isinstance(cell, str | int):
         raise InputError(f"got {cell!r:.60}", key=name, expected="a text or a whole number")
@@ -453,11 +442,7 @@ def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any])
 
 
 def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
-    """Return the texts of a list.
-
-    Raises:
-        InputError: the cell is no list of texts.
-    """
+    """Return the texts of a list."""
     listed = isinstance(cell, list) and cell
     if not listed or not all(isinstance(each, str) and each.strip() for each in cell):  # type: ignore[attr-defined]
         raise InputError(f"got {cell!r:.60}", key=name, expected=f"a list of {what}")
