@@ -35,7 +35,7 @@ from robustparse.errors import InputError, ProcessDiedError, Stopped
 from robustparse.evaluation.accumulator import added
 from robustparse.evaluation.records import (
     ExampleRecord,
-    GrowingFile,
+    RecordFile,
     append_record,
     example_record,
     share_file,
@@ -239,7 +239,10 @@ class Ranks:
             RuntimeError: such a process raised another error; the message holds its traceback.
         """
         self._store.set(_PENDING, json.dumps([example.id for example in pending]))
-        others = {n: GrowingFile(share_file(self.folder, n)) for n in range(1, self.rank.count)}
+        others = {
+            rank: RecordFile(share_file(self.folder, rank), ExampleRecord)
+            for rank in range(1, self.rank.count)
+        }
         speeds: list[Speed] = []
         with closing(self._share(attacked, pending)) as share:
             attacking = True

@@ -128,16 +128,20 @@ class SentenceCounts:
     Args:
         task: the task of the answers.
         records: the lines of ``examples.jsonl``.
-        sentences: their texts and gold answers.
-        counted: counted units of each sentence.
-        right: correct units of each sentence by (when, sum).
     """
 
     task: Task
-    records: list[ExampleRecord]
-    sentences: list[Any]
-    counted: list[int]
-    right: dict[tuple[When, str], list[int]]
+    records: Sequence[ExampleRecord]
+
+    @property
+    def sentences(self) -> list[Any]:
+        """The texts and the gold answers."""
+        return [(each["tokens"], each.get("context"), each["gold"]) for each in self.records]
+
+    @property
+    def counted(self) -> list[int]:
+        """The counted units of each sentence."""
+        return [record["counted"] for record in self.records]
 
     def of(self, score: str) -> AttackedCounts:
         """Return the counts behind one score."""
@@ -146,8 +150,10 @@ class SentenceCounts:
 
     def sums(self, when: When) -> dict[str, list[int]]:
         """Return the sums of each sentence by name, and the counted units."""
-        scores = self.task.scores
-        return {"counted": self.counted, **{name: self.right[when, name] for name in scores.sums}}
+        right = {
+            name: [each[when][name] for each in self.records] for name in self.task.scores.sums
+        }
+        return {"counted": self.counted, **right}
 
 
 def compare(folders: Sequence[Path]) -> list[Difference]:
@@ -196,17 +202,14 @@ def read_counts(folder: Path) -> SentenceCounts:
     summary, records = read_finished(folder)
     with as_written(folder / SUMMARY, "attack"):
         task = named(summary["task"])
-    keys = [(when, part) for when in WHEN for part in task.scores.sums]
-    counts = SentenceCounts(task, records, [], [], {key: [] for key in keys})
+    counts = SentenceCounts(task, records)
     for record in records:
         with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
-            counts.sentences.append((record["tokens"], record.get("context"), record["gold"]))
-            counts.counted.append(record["counted"])
-            for when, part in keys:
-                right = operator.index(record[when][part])
-                if not 0 <= right <= counts.counted[-1]:
-                    raise ValueError(f"{right} right parts of {counts.counted[-1]}")
-                counts.right[when, part].append(right)
+            right = [
+                operator.index(record[when][name]) for when in WHEN for name in task.scores.sums
+            ]
+            if not 0 <= min(right) <= max(right) <= record["counted"]:
+                raise ValueError(f"{right} right parts of {record['counted']}")
     if not any(counts.counted):
         raise InputError("nothing was counted", path=folder / EXAMPLES)
     return counts
@@ -230,19 +233,17 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
             raise InputError(problem, path=folder, key="--compare", expected=expected)
         for measure, counts in first.items():
             same = others[measure]
-            if counts.sentences != same.sentences or counts.counted != same.counted:
+            counted = counts.sums["counted"]
+            if counts.sentences != same.sentences or counted != same.sums["counted"]:
                 problem = f"{measure!r}: other sentences, gold answers or punctuation"
                 remedy = "evaluate the same data, with the same --seed and settings"
                 expected = f"those of {folders[0]}"
                 raise InputError(problem, path=folder, expected=expected, remedy=remedy)
             for score in task.scores.names:
-                right = [
-                    counts_of(task.scores, score, {"counted": each.counted, **each.right})
-                    for each in (counts, same)
-                ]
+                right = [counts_of(task.scores, score, each.sums) for each in (counts, same)]
                 rows[system, measure, score] = Measured(
-                    score_in_percent(right[0], counts.counted),
-                    _gained(right, counts.counted),
+                    score_in_percent(right[0], counted),
+                    _gained(right, counted),
                     [*map(correct_parts, right)],
                 )
     return differences(rows)
@@ -250,11 +251,10 @@ def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
 
 @dataclass(frozen=True)
 class _RowCounts:
-    """Texts with gold answers, counted and correct units of each row of an operation."""
+    """Texts with gold answers, and the sums of each row of an operation, by name."""
 
     sentences: list[Any]
-    counted: list[int]
-    right: dict[str, list[int]]
+    sums: dict[str, list[int]]
 
 
 def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
@@ -269,17 +269,14 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
     for path, (line, row) in ((one, each) for one in files for each in read_rows(one)):
         parts = right_parts(task, row, path, line)
         measure = str(row.get("operation", CLEAN))
-        counts = measures.setdefault(
-            measure, _RowCounts([], [], {name: [] for name in task.scores.sums})
-        )
+        counts = measures.setdefault(measure, _RowCounts([], {name: [] for name in parts}))
         with as_written(path, "evaluate", line=line):
             original = row["original"]["tokens"] if "operation" in row else None
             texts = (original, row["tokens"], row.get("context"))
             counts.sentences.append((row["row"], *texts, row["gold"]))
-        counts.counted.append(parts["counted"])
-        for name, values in counts.right.items():
+        for name, values in counts.sums.items():
             values.append(parts[name])
-    rows = len(measures[CLEAN].counted) if CLEAN in measures else 0
+    rows = len(measures[CLEAN].sentences) if CLEAN in measures else 0
     if scores.sentences not in (None, rows):
         raise InputError(
             f"has {rows} rows of unchanged sentences",
@@ -288,7 +285,7 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
             remedy="run evaluate again with the same --out",
         )
     for measure, counts in measures.items():
-        if not any(counts.counted):
+        if not any(counts.sums["counted"]):
             raise InputError(f"nothing was counted in {measure!r}", path=folder)
     return task, measures
 

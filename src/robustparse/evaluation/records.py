@@ -367,8 +367,14 @@ class RecordFile(Generic[Row]):
         self._end = 0  # of the last record
 
     def keep(self, stored: StoredRecord[Row]) -> None:
-        """Keep a record of an earlier run; the records of its file are kept in their order."""
+        """Keep a record that stands in the file; records are kept in the order of the file."""
         self.positions[stored.record["id"]], self._end = stored.begin, stored.end
+
+    def new_records(self) -> Iterator[Row]:
+        """Yield the complete records that another process has appended since the last call."""
+        for stored in stored_records(self.path, self.kind, self._end):
+            self.keep(stored)
+            yield stored.record
 
     def cut_off(self) -> None:
         """Remove what a kill left behind the last record that is kept."""
@@ -465,23 +471,6 @@ def all_records(folder: Path) -> Iterator[StoredRecord[ExampleRecord]]:
             if stored.record["id"] not in known:
                 known.add(stored.record["id"])
                 yield stored
-
-
-class GrowingFile:
-    """A file to which another process appends records.
-
-    Args:
-        path: the file, which need not exist yet.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._read = path, 0
-
-    def new_records(self) -> Iterator[ExampleRecord]:
-        """Yield the complete records that were appended since the last call."""
-        for stored in stored_records(self._path, ExampleRecord, self._read):
-            self._read = stored.end
-            yield stored.record
 
 
 def example_record(task: Task, result: AttackResult) -> ExampleRecord:

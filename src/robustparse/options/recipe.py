@@ -135,14 +135,10 @@ def _with_inner_files(value: Any, above: tuple[Path, ...]) -> Any:
         for path in (above[-1].parent / value, Path(value)):
             if os.path.isfile(path) and path.resolve() not in above:  # noqa: PTH113 - of any length
                 content = read_yaml(path)
-                if _describes_objects(content):
+                items = content if isinstance(content, list) else [content]
+                if all(isinstance(item, dict) and "class_path" in item for item in items):
                     return _with_inner_files(content, (*above, path.resolve()))
     return value
-
-
-def _describes_objects(content: Any) -> bool:
-    items = content if isinstance(content, list) else [content]
-    return all(isinstance(item, dict) and "class_path" in item for item in items)
 
 
 def _parser(kind: type) -> ArgumentParser:

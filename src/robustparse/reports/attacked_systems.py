@@ -13,6 +13,7 @@ from typing import TypedDict, cast
 
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_summary import AttackSummary
+from robustparse.evaluation.comparison import SentenceCounts
 from robustparse.evaluation.records import (
     EXAMPLES,
     REMEDY,
@@ -186,6 +187,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
     if (folder / CURVES).exists():
         with noting(unread):
             plots = (_read_plot(folder / CURVES),)
+    counts = SentenceCounts(task, [sentence.record for sentence in sentences])
     digests = run.get("sha256", {})
     weights = digests.get("checkpoint")
     compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
@@ -193,7 +195,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
         name=name,
         task=task,
         summary=summary,
-        counts=_counts(task, sentences),
+        counts=counts.of(task.scores.headline),
         path=folder,
         run=run,
         plots=plots,
@@ -269,17 +271,6 @@ def _so_far(
         )
     )
     return cast(Summary, {"attack": run.get("attack", "unknown"), **figures})
-
-
-def _counts(task: Task, sentences: Sequence[AttackedSentence]) -> AttackedCounts:
-    """Return the counts of the sentences by the headline score."""
-    records = [sentence.record for sentence in sentences]
-    counted = [record["counted"] for record in records]
-    clean, attacked = (
-        {"counted": counted, **{n: [r[when][n] for r in records] for n in task.scores.sums}}
-        for when in WHEN
-    )
-    return AttackedCounts.of(task.scores, task.scores.headline, clean, attacked)
 
 
 def _sentences(
