@@ -232,20 +232,24 @@ def noting(unread: list[InputError]) -> Iterator[None]:
         unread.append(error)
 
 
-def most_telling(sentences: Sequence[AttackedSentence], count: int = 3) -> list[AttackedSentence]:
-    """Choose the sentences that show best what an attack does, each original once.
+def most_telling(
+    systems: Sequence[AttackedSystem], count: int = 3
+) -> list[tuple[AttackedSystem, AttackedSentence]]:
+    """Choose the successes that show best what an attack does, each original once.
 
     Sentences of 6 to 14 words with one or two edits come first; then those in which the attack
     changed most besides the substituted words; then those with fewest edits and words.
     """
 
-    def rank(sentence: AttackedSentence) -> tuple[bool, int, int, int]:
+    def rank(success: tuple[AttackedSystem, AttackedSentence]) -> tuple[bool, int, int, int]:
+        _, sentence = success
         length, edits = len(sentence.words), len(sentence.record["edited"])
         return not (edits in (1, 2) and 6 <= length <= 14), -sentence.changed, edits, length
 
-    best: dict[tuple[str, ...], AttackedSentence] = {}
-    for sentence in sorted(sentences, key=rank):
-        best.setdefault(sentence.words, sentence)
+    best: dict[tuple[str, ...], tuple[AttackedSystem, AttackedSentence]] = {}
+    successes = [(system, sentence) for system in systems for sentence in system.successes]
+    for system, sentence in sorted(successes, key=rank):
+        best.setdefault(sentence.words, (system, sentence))
     return list(best.values())[:count]
 
 

@@ -29,7 +29,6 @@ from robustparse.files import check_no_input, read_text, write_text
 from robustparse.metrics import score_label, score_name
 from robustparse.reports.attack_tables import compared, details, recipes
 from robustparse.reports.attacked_systems import (
-    AttackedSentence,
     AttackedSystem,
     most_telling,
     names_of,
@@ -275,7 +274,16 @@ def render_report(contents: Contents) -> str:
         evaluated=evaluated_tables(contents.evaluated),
         of_evaluated=contents.of_evaluated,
         controls=contents.controls,
-        certified=[_certified_part(systems) for systems in by_task(contents.certified)],
+        certified=[
+            {
+                "task": systems[0].task,
+                "sentences": [
+                    (system.name, sentence, at_edits(most_edits(sentence.record)))
+                    for system, sentence in most_telling_certificates(systems)
+                ],
+            }
+            for systems in by_task(contents.certified)
+        ],
         certified_tables=certified_tables(contents.certified),
         certified_lead=summarize_certified(contents.certified),
         browser=browse(contents.systems, contents.certified),
@@ -293,24 +301,12 @@ def _part(part: Contents) -> dict[str, Any]:
         "falls": falls_of(rows),
         "losses": losses_of(rows),
         "saved": saved_of(rows),
-        "sentences": _drawn_sentences(rows),
+        "sentences": [
+            (system.name, sentence, Markup(system.task.pictures.draw(sentence.record)))
+            for system, sentence in most_telling(rows)
+        ],
         "sections": part.sections,
         "recipes": recipes(rows),
-    }
-
-
-def _certified_part(systems: Sequence[CertifiedSystem]) -> dict[str, Any]:
-    """Return the values that the template needs about the certified systems of one task."""
-    system_of = {id(sentence): system for system in systems for sentence in system.sentences}
-    chosen = most_telling_certificates(
-        [sentence for system in systems for sentence in system.sentences]
-    )
-    return {
-        "task": systems[0].task,
-        "sentences": [
-            (system_of[id(sentence)].name, sentence, at_edits(most_edits(sentence.record)))
-            for sentence in chosen
-        ],
     }
 
 
@@ -418,16 +414,3 @@ def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
             points.append((curve.name, [*at, f"{y:.2f}" + (f" to {upper:.2f}" * (upper > y))]))
     heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
     return heads, points
-
-
-def _drawn_sentences(
-    systems: Sequence[AttackedSystem],
-) -> list[tuple[str, AttackedSentence, Markup]]:
-    """Choose the sentences to show; give the system, the sentence and its picture."""
-    system_of = {id(sentence): system for system in systems for sentence in system.successes}
-    chosen = most_telling([sentence for system in systems for sentence in system.successes])
-    pairs = [(system_of[id(sentence)], sentence) for sentence in chosen]
-    return [
-        (system.name, sentence, Markup(system.task.pictures.draw(sentence.record)))
-        for system, sentence in pairs
-    ]
