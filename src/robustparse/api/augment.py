@@ -98,13 +98,15 @@ def write_perturbed_copies(
     dissimilar = len(copies) - len(similar)
     by_id = {copy.example.id: copy.example for copy in similar}
     language = task.answers.language
-    made = {
+    made: dict[str, Any] = {
         "task": task.name,
         **({} if language is None else {"language": language}),
         "operations": [operation.name for operation in operations],
         "seed": file.seed,
-        **({} if similarity is None else _described(similarity)),
     }
+    if similarity is not None:
+        made |= {"similarity": type(similarity).__name__, "measure": similarity.measure}
+        made |= {"minimum": similarity.minimum}
     counts = {
         "n_examples": len(examples),
         "n_without_copy": len(examples) - len(copies),
@@ -273,11 +275,6 @@ def _similar(
     )
     enough = (measured >= similarity.minimum).tolist()
     return [copy for copy, kept in zip(copies, enough, strict=True) if kept]
-
-
-def _described(similarity: TextSimilarity) -> dict[str, Any]:
-    measure = {"similarity": type(similarity).__name__, "measure": similarity.measure}
-    return {**measure, "minimum": similarity.minimum}
 
 
 def _write(

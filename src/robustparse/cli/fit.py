@@ -293,12 +293,7 @@ def _check_vocabulary(config: Any) -> None:
 
 
 def _replaced(arguments: Arguments, callbacks: Any) -> Iterator[str]:
-    """Yield a message for each callback of a file that a later list of callbacks replaces.
-
-    Args:
-        arguments: the arguments of the command line, with the positions of classes in files.
-        callbacks: the setting that is in force.
-    """
+    """Yield a message for each callback of a file that a later list replaces by these."""
     kept = {each.class_path.rpartition(".")[2] for each in as_list(callbacks)}
     for name, (path, line) in arguments.classes.items():
         full = None if name in kept else trust.full_path(name)

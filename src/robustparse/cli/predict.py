@@ -351,11 +351,6 @@ def _shard_lines(shard: Shard, names: Sequence[str], multiline: bool) -> list[tu
     """Return the first line of a shard in each file, from 0, and the line after its last one.
 
     They are equal if the shard has no example in the file.
-
-    Args:
-        shard: the shard.
-        names: the files.
-        multiline: see `_pieces`.
     """
     starts = []
     for data in names:

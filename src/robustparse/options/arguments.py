@@ -340,12 +340,7 @@ class _Reader:
 
 
 def _allow(named: set[str], nulls: bool) -> None:
-    """Import classes, so that jsonargparse knows their bare names; let it import only these.
-
-    Args:
-        named: the classes.
-        nulls: whether the value of an option is null.
-    """
+    """Import classes, so that jsonargparse knows their bare names; let it import only these."""
     paths = {trust.PACKAGE, *trust.trusted_modules()}
     for full in filter(None, map(trust.full_path, named)):
         module, _, name = full.rpartition(".")

@@ -176,13 +176,9 @@ def _with_base_files(path: str, above: tuple[str, ...] = ()) -> list[str]:
         try:
             base = beside if os.path.isfile(beside) else _path("--config", name)  # noqa: PTH113
         except InputError as error:
-            raise InputError(
-                f"{name}: no such file",
-                path=path,
-                line=_base_line(Path(path), at),
-                key="config",
-                remedy=error.remedy,
-            ) from None
+            error.found, error.key = f"{name}: no such file", "config"
+            error.path, error.line = path, _base_line(Path(path), at)
+            raise
         files += _with_base_files(base, above)
     return [*files, path]
 
