@@ -290,9 +290,7 @@ def _write(
     """Write the copies, and a summary into a file next to them, see `summary_beside`.
 
     Args:
-        out: the file of the copies.
-        file: the file of the sentences.
-        keep: which copies to write.
+        out, file, keep: see `write_perturbed_copies`.
         made: the settings of the operations, or the summary of the attack.
         attacked: whether an attack made the copies; `merge` reads its summary from its folder.
         examples: counts of sentences with and without copies.

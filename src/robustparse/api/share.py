@@ -94,12 +94,6 @@ def _model_entry(model: Model, weights: Path) -> ModelEntry:
 def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Sequence[str]) -> None:
     """Check that the scores of `evaluate`, which have no digests, are those of the entry.
 
-    Args:
-        path: their file.
-        entry: the entry.
-        run: the content of ``run.json`` of its first attack.
-        model_digests: digests of the files of the shared model; empty if there is none.
-
     Raises:
         InputError: they have another number of sentences, or a checkpoint or the data that they
             name are missing or different.

@@ -148,11 +148,7 @@ def _loaded(names: Sequence[str], settings: SourceSettings) -> dict[str, Source]
 
 
 def _data(data: Data | Sequence[Data] | Sequence[Example]) -> list[DataSource]:
-    """Return the sources of the sentences.
-
-    Raises:
-        InputError: there are none, or files and examples are mixed.
-    """
+    """Return the sources of the sentences."""
     several = [data] if isinstance(data, str | Path | DataFile) else list(data)
     if not several:
         expected = "files, or examples as of robustparse.read"

@@ -160,11 +160,7 @@ def _examples(
     victim: AnsweringVictim,
     punctuation: PunctuationPolicy,
 ) -> list[Example]:
-    """Read the sentences of a run.
-
-    Raises:
-        InputError: the file is missing, is another one, or has other sentences.
-    """
+    """Read the sentences of a run."""
     file = DataFile(
         data or run.get("data", ""),
         run.get("seed") or 0,

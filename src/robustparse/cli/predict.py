@@ -264,9 +264,7 @@ def _copy(piece: Path, content: Iterable[bytes]) -> None:
 
 
 def _ending_of(data: str) -> str:
-    if is_parquet(data):
-        return "parquet"
-    return plain_ending(data).lstrip(".")
+    return "parquet" if is_parquet(data) else plain_ending(data).lstrip(".")
 
 
 def _answered(victim: AnsweringVictim, examples: list[Example]) -> Iterator[Written]:

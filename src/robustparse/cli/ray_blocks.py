@@ -84,11 +84,7 @@ def run_blocks(command: ParsedCommand, parse: Callable[[], ParsedCommand]) -> No
 
 
 def _output(command: ParsedCommand, engine: ShardOptions) -> Path:
-    """Return the output of a command, after checks of its options.
-
-    Raises:
-        InputError: there is no output, or an option does not fit the engine.
-    """
+    """Return the output of a command, after checks of its options."""
     options = command.options
     out, device, victim = options.get("out"), str(options.get("device")), options.get("victim")
     if engine.shard is not None:
@@ -182,12 +178,7 @@ def _finish(
     blocks: Sequence[Path],
     show: Callable[[int], None],
 ) -> None:
-    """Let actors work on all blocks that are not finished.
-
-    Raises:
-        InputError: an actor raised it, or the cluster has no room for actors.
-        ProcessDiedError: the actors of a block died again and again.
-    """
+    """Let actors work on all blocks that are not finished."""
     waiting = deque(n for n, block in enumerate(blocks) if not record_file(block).exists())
     most = engine.actors or _room(ray, engine.gpus_per_actor)
     kind = ray.remote(num_cpus=1, num_gpus=engine.gpus_per_actor)(BlockActor)

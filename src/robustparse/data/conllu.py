@@ -114,11 +114,7 @@ def check_words(example: Example, line: int, most: int | None, limit: str) -> No
 
 
 def _lengths(path: Path) -> "array[int]":
-    """Count the words of each sentence of a file, whose lines are not checked.
-
-    Raises:
-        InputError: all words are ``_``.
-    """
+    """Count the words of each sentence of a file, whose lines are not checked."""
     lengths, hidden = array("q"), 0
     for _, block in blocks(path):
         words = [line.split("\t", 2)[1:2] for line in block if is_word(line)]

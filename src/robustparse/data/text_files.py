@@ -126,12 +126,9 @@ def each_row(several: Sequence[Rows]) -> Iterator[tuple[Rows, int, Mapping[Colum
 def _checked(
     examples: Iterable[Example], several: Sequence[Rows], known: Known, labelled: bool
 ) -> Iterator[Example]:
-    """Yield the examples that count; then check the columns, and log how many are left out.
+    """Yield the examples that count, with a label if ``labelled``; then check the columns.
 
-    Args:
-        examples: the examples of all rows.
-        several, known, labelled: see `read_texts`; if ``labelled``, those without a label are left
-            out.
+    How many are left out is logged.
     """
     first: Example | None = None
     left_out = kept = 0

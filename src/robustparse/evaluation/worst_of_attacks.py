@@ -198,11 +198,7 @@ def _right_in_all(
 def _right(
     counts: SentenceCounts, folder: Path, when: When
 ) -> Iterator[dict[str, NDArray[np.bool_]]]:
-    """Yield which parts of the answer to each sentence are right; see `Scores.right`.
-
-    Raises:
-        InputError: the answers do not have the correct parts that the line counts.
-    """
+    """Yield which parts of the answer to each sentence are right; see `Scores.right`."""
     for record in counts.records:
         with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
             parts = counts.task.scores.right(record, when)

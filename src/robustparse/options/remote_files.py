@@ -93,12 +93,7 @@ def _place(url: str) -> tuple[Path, str]:
 
 @contextmanager
 def _opened(url: str, doing: str) -> Iterator[tuple[Any, str]]:
-    """Yield the file system of a remote path, and the path in it.
-
-    Raises:
-        InputError: no package knows the scheme, the package is missing, or anything fails: each
-            package has errors of its own.
-    """
+    """Yield the file system of a remote path, and the path in it."""
     from fsspec.core import url_to_fs
 
     try:
@@ -114,11 +109,7 @@ def _opened(url: str, doing: str) -> Iterator[tuple[Any, str]]:
 
 
 def _downloaded(url: str) -> Path:
-    """Return a copy of a remote file or folder; other contents get another local path.
-
-    Raises:
-        InputError: there is none, it cannot be read, or a name in it leads out of the folder.
-    """
+    """Return a copy of a remote file or folder; other contents get another local path."""
     folder, name = _place(url)
     folder.mkdir(parents=True, exist_ok=True)
     with (
@@ -145,11 +136,7 @@ def _downloaded(url: str) -> Path:
 
 
 def _output(url: str) -> Path:
-    """Return the local path of an output, whose place is free and can be written.
-
-    Raises:
-        InputError: the place exists or cannot be written, or several processes would write it.
-    """
+    """Return the local path of an output, whose place is free and can be written."""
     if os.environ.get("WORLD_SIZE", "1") != "1":
         remedy = "share the sentences by --shard instead"
         raise InputError("several processes were launched", path=url, remedy=remedy)

@@ -68,12 +68,7 @@ def rewritten(arguments: Sequence[str], several: Collection[str] = ()) -> list[s
 
 
 def _in_full(arguments: Sequence[str]) -> list[str]:
-    """Write switches with a value and ``--victim hf:MODEL`` in full; let ``--trust`` take effect.
-
-    Raises:
-        InputError: ``--trust`` names nothing, or a victim is given twice, of which the parser would
-            drop the first.
-    """
+    """Write switches and ``--victim hf:MODEL`` in full; let ``--trust`` take effect."""
     kept: list[str] = []
     has_victim = False
     for name, value, tokens in each_option(arguments):

@@ -381,8 +381,8 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_R
                 tags = tuple(map(str.strip, cells))
             if len(tags) != len(words):
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
-            label = _label(values.get(names[2]), names[2], gold) if len(names) > 2 else ""
-        topic = names[2] if len(names) > 2 else None
+            topic = names[2] if len(names) > 2 else None
+            label = "" if topic is None else _label(values.get(topic), topic, gold)
         layout = Layout(table.kind, (names[0],), names[1], topic=topic)
         example = Example(
             0,
