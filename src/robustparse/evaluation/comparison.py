@@ -7,6 +7,7 @@ the paired permutation test, and a p-value adjusted for the number of difference
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -205,11 +206,10 @@ def read_counts(folder: Path) -> SentenceCounts:
     counts = SentenceCounts(task, records)
     for record in records:
         with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
-            right = [
-                operator.index(record[when][name]) for when in WHEN for name in task.scores.sums
-            ]
-            if not 0 <= min(right) <= max(right) <= record["counted"]:
-                raise ValueError(f"{right} right parts of {record['counted']}")
+            for when, name in product(WHEN, task.scores.sums):
+                right = operator.index(record[when][name])
+                if not 0 <= right <= record["counted"]:
+                    raise ValueError(f"{right} right parts of {record['counted']}")
     if not any(counts.counted):
         raise InputError("nothing was counted", path=folder / EXAMPLES)
     return counts
