@@ -106,7 +106,7 @@ def write(path: Path, shard: Shard, pool: list[ExampleRecord], lines: int) -> No
     write_bytes(path / EXAMPLES, b"".join(content))
     trees = {id(each): _tree(each).encode() for each in pool}
     write_bytes(path / "adversarial.conllu", b"".join(trees[id(each)] for each in records))
-    sums = AttackSummary.of(DEPENDENCY, pool).counts()
+    sums = AttackSummary(DEPENDENCY).over(pool).counts()
     speed = {name: value for name, value in vars(Speed()).items() if name != "model_seconds"}
     about = {"attack": added([sums] * (lines // len(pool))), "speed": speed, "pending": lines}
     run = {"attack": "made up", "victims": ["none"], "seed": 0, "settings": {"init_args": {}}}

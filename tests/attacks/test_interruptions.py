@@ -15,7 +15,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.records import GrowingFile
+from robustparse.evaluation.records import ExampleRecord, RecordFile
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example
 
@@ -40,7 +40,7 @@ class Killed(HashVictim):
 
     def __init__(self, folder: Path, end: int | None = None) -> None:
         super().__init__()
-        self.file, self.end = GrowingFile(folder / "examples.jsonl"), end
+        self.file, self.end = RecordFile(folder / "examples.jsonl", ExampleRecord), end
         self.asked, self.written = set[int](), set[int]()
         self.finished: list[int] = []
         self.lost: list[set[int]] = []

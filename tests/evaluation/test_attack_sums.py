@@ -147,7 +147,7 @@ def lines(seed: int, count: int) -> list[dict[str, Any]]:
 
 
 def tally(some: list[dict[str, Any]]) -> AttackSums:
-    return AttackSums.of(TASK, some)
+    return AttackSums(TASK).over(some)
 
 
 def test_scores_by_hand():

@@ -100,7 +100,7 @@ PARTLY = line(slots=2, proposed=0, charged=3)  # another one took them after two
 def test_a_budget_is_named_where_it_kept_words_from_being_tried(lines, budget, spent):
     tried = attack(candidates=Lexicon({"zyx": ["zyxt"]}))
     tried.budget = budget
-    reach = ChangeableSentences.of(lines)
+    reach = ChangeableSentences().over(lines)
     assert reach.spent(budget) == spent
     with pytest.raises(InputError) as error:
         reach.check(tried, some(3))
@@ -108,7 +108,7 @@ def test_a_budget_is_named_where_it_kept_words_from_being_tried(lines, budget, s
     assert ("budget" in blamed) == bool(spent)
     assert ("candidate" in blamed or "no word" in blamed) == (not spent)
     assert f"{spent} of {len(lines)} sentences" in blamed or not spent
-    many = ChangeableSentences.of([*lines * 10, line(slots=1, proposed=1, charged=1)])
+    many = ChangeableSentences().over([*lines * 10, line(slots=1, proposed=1, charged=1)])
     (warning,) = many.warnings(budget)
     assert ("queries" in warning) == bool(spent)
 
@@ -163,7 +163,7 @@ def test_candidates_that_no_constraint_was_asked_about(judged, left, changeable)
     """As where only changes that raise the score are judged: a robust victim has few of them."""
     counts = {"proposed": 9, "AttackableTags": 4, "judged": judged, "EditBudget": left}
     found = {**BARREN, "candidates": {"slots": 2, "sums": {"all": counts}}}
-    assert ChangeableSentences.of([found]).changeable == changeable
+    assert ChangeableSentences().over([found]).changeable == changeable
 
 
 def test_less_than_a_tenth_of_the_sentences_is_few():

@@ -31,7 +31,8 @@ from robustparse.evaluation.attack_processes import (
     share_of,
 )
 from robustparse.evaluation.records import (
-    GrowingFile,
+    ExampleRecord,
+    RecordFile,
     all_records,
     encode_record,
     read_records,
@@ -150,7 +151,7 @@ def test_a_rank_ends_when_its_launcher_has_died_and_keeps_what_is_finished(
 def test_lines_are_read_while_their_file_grows(tmp_path):
     path = tmp_path / "lines"
     growing, text = (
-        GrowingFile(path),
+        RecordFile(path, ExampleRecord),
         b"".join(encode_record(record(n, "ü")) for n in range(4)),
     )
     assert list(growing.new_records()) == []

@@ -100,7 +100,7 @@ def attacked(folder: Path, kind: str) -> Path:
                 },
             )
         )
-    figures = AttackSummary.of(task, lines).figures()
+    figures = AttackSummary(task).over(lines).figures()
     return write(folder, {"attack": "by hand", **figures}, lines)
 
 

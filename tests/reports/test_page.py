@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from report_pages import Json, curves, example, parse, summary, write
@@ -137,8 +138,10 @@ def test_the_most_telling_sentences() -> None:
     too_short = sentence(5, [0], changed=4)
     too_many = sentence(9, [0, 1, 2], changed=6)
     every = [too_long, plain, too_short, short, too_many, best]
-    assert most_telling(every) == [best, short, plain]  # both change one word, short has 6
-    assert most_telling(every + every, 4)[3] == too_long
+    one = SimpleNamespace(successes=every)
+    # Two change one word, and short has 6.
+    assert most_telling([one]) == [(one, best), (one, short), (one, plain)]
+    assert most_telling([one, SimpleNamespace(successes=every)], 4)[3] == (one, too_long)
     assert most_telling([]) == []
 
 

@@ -98,13 +98,15 @@ def write_perturbed_copies(
     dissimilar = len(copies) - len(similar)
     by_id = {copy.example.id: copy.example for copy in similar}
     language = task.answers.language
-    made = {
+    made: dict[str, Any] = {
         "task": task.name,
         **({} if language is None else {"language": language}),
         "operations": [operation.name for operation in operations],
         "seed": file.seed,
-        **({} if similarity is None else _described(similarity)),
     }
+    if similarity is not None:
+        made |= {"similarity": type(similarity).__name__, "measure": similarity.measure}
+        made |= {"minimum": similarity.minimum}
     counts = {
         "n_examples": len(examples),
         "n_without_copy": len(examples) - len(copies),
@@ -275,11 +277,6 @@ def _similar(
     return [copy for copy, kept in zip(copies, enough, strict=True) if kept]
 
 
-def _described(similarity: TextSimilarity) -> dict[str, Any]:
-    measure = {"similarity": type(similarity).__name__, "measure": similarity.measure}
-    return {**measure, "minimum": similarity.minimum}
-
-
 def _write(
     out: Path,
     file: DataFile,
@@ -293,9 +290,7 @@ def _write(
     """Write the copies, and a summary into a file next to them, see `summary_beside`.
 
     Args:
-        out: the file of the copies.
-        file: the file of the sentences.
-        keep: which copies to write.
+        out, file, keep: see `write_perturbed_copies`.
         made: the settings of the operations, or the summary of the attack.
         attacked: whether an attack made the copies; `merge` reads its summary from its folder.
         examples: counts of sentences with and without copies.

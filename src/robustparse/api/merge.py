@@ -115,11 +115,7 @@ def _without_sidecars(paths: Sequence[Path]) -> list[Path]:
 
 
 def _check_changeable(summary: Mapping[str, Any]) -> None:
-    """Check that an attack could change a sentence of any shard.
-
-    Raises:
-        InputError: it could change none.
-    """
+    """Check that an attack could change a sentence of any shard."""
     reach = summary.get("reach")
     if reach and reach["attacked"] and not reach["changeable"]:
         problem = f"the attack could change none of {reach['attacked']} sentences"

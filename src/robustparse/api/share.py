@@ -75,11 +75,7 @@ def share(
 
 
 def _check_card(path: Path) -> None:
-    """Check that a file is a card that `share` wrote, and that nobody has edited it.
-
-    Raises:
-        InputError: it is another file.
-    """
+    """Check that a file is a card that `share` wrote, and that nobody has edited it."""
     if path.exists() and not (path.is_file() and is_unedited(path.read_text("utf-8", "replace"))):
         found = "share did not write it, or it was edited since"
         remedy = "move it, and copy your text into the new one"
@@ -97,12 +93,6 @@ def _model_entry(model: Model, weights: Path) -> ModelEntry:
 
 def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Sequence[str]) -> None:
     """Check that the scores of `evaluate`, which have no digests, are those of the entry.
-
-    Args:
-        path: their file.
-        entry: the entry.
-        run: the content of ``run.json`` of its first attack.
-        model_digests: digests of the files of the shared model; empty if there is none.
 
     Raises:
         InputError: they have another number of sentences, or a checkpoint or the data that they

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -277,22 +276,20 @@ class DataFile:
         files = task.files
         if self.names == (SAMPLE,):
             whole = files.sample(self.seed, self.split)
-            return self._chosen_of(whole)
-        check_same_kind(self.names)
-        check_ending(self.names[0], task)
-        read = partial(
-            files.read,
-            self.names,
-            self.max_length,
-            limit="--max_length",
-            columns=self.columns,
-            known=known,
-        )
-        return self._chosen_of(read()) if self.shard is None else read(choose=self._chosen)
-
-    def _chosen_of(self, whole: Sequence[Example]) -> list[Example]:
-        positions = self._chosen([len(example.sentence) for example in whole])
-        return [whole[position] for position in positions]
+        else:
+            check_same_kind(self.names)
+            check_ending(self.names[0], task)
+            whole = files.read(
+                self.names,
+                self.max_length,
+                limit="--max_length",
+                columns=self.columns,
+                known=known,
+                choose=None if self.shard is None else self._chosen,
+            )
+            if self.shard is not None:
+                return whole
+        return [whole[at] for at in self._chosen([len(each.sentence) for each in whole])]
 
     def _chosen(self, lengths: Sequence[int]) -> Sequence[int]:
         """Return the positions of the sentences of the fraction, the limit and the shard.
@@ -426,11 +423,7 @@ def data_source(
 
 
 def _check_words(example: Example, task: Task, key: str) -> None:
-    """Check that words are such as files hold, and that a tree or tags fit them.
-
-    Raises:
-        InputError: names the sentence.
-    """
+    """Check that words are such as files hold, and that a tree or tags fit them."""
     sentence = example.sentence
     words = sentence.words if isinstance(sentence, Sentence) else ()
     if not isinstance(words, tuple | list) or not words or not all(map(_is_word, words)):

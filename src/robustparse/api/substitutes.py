@@ -148,11 +148,7 @@ def _loaded(names: Sequence[str], settings: SourceSettings) -> dict[str, Source]
 
 
 def _data(data: Data | Sequence[Data] | Sequence[Example]) -> list[DataSource]:
-    """Return the sources of the sentences.
-
-    Raises:
-        InputError: there are none, or files and examples are mixed.
-    """
+    """Return the sources of the sentences."""
     several = [data] if isinstance(data, str | Path | DataFile) else list(data)
     if not several:
         expected = "files, or examples as of robustparse.read"
@@ -182,11 +178,7 @@ def _sentences(data: DataSource, task: str | None) -> list[Sentence]:
 
 
 def _check_tags(types: WordTypes, same_tag: bool, sources: dict[str, Source]) -> None:
-    """Check that the data have tags if a source or ``same_tag`` compares them.
-
-    Raises:
-        InputError: they have none; the error names what needs them.
-    """
+    """Check that the data have tags if a source or ``same_tag`` compares them."""
     needing = [name for name, source in sources.items() if source.needs_tags]
     needing += ["same_tag"] if same_tag else []
     if needing and not types.tags:

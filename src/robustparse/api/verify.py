@@ -97,11 +97,7 @@ def verify(
 
 
 def _check_system(entry: Entry, victim: VictimSource) -> None:
-    """Check that a system is that of an entry.
-
-    Raises:
-        InputError: its digest or a setting is another one.
-    """
+    """Check that a system is that of an entry."""
     run = entry["attacks"][0]["run"]
     known = [run.get("sha256", {}).get("checkpoint")]
     known += [[entry["model"]["sha256"]]] if entry["model"] is not None else []
@@ -164,11 +160,7 @@ def _examples(
     victim: AnsweringVictim,
     punctuation: PunctuationPolicy,
 ) -> list[Example]:
-    """Read the sentences of a run.
-
-    Raises:
-        InputError: the file is missing, is another one, or has other sentences.
-    """
+    """Read the sentences of a run."""
     file = DataFile(
         data or run.get("data", ""),
         run.get("seed") or 0,

@@ -1,6 +1,5 @@
 """``robustparse.worst_of_attacks``: what is right under every one of several attacks."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from robustparse.api.inputs import system_name
 from robustparse.api.results import AttackResults
 from robustparse.api.seen_attacks import seen_attacks
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, read_worst_of_attacks
+from robustparse.reports.tables import numbered
 
 
 def worst_of_attacks(attacked: Sequence[AttackResults | str | Path]) -> list[WorstOfAttacks]:
@@ -52,8 +52,4 @@ def _names(victims: Sequence[Sequence[str]]) -> list[str]:
     names = [*map(system_name, victims)]
     if len(set(names)) < len(names):
         names = [" + ".join(paths) for paths in victims]
-    total, earlier = Counter(names), Counter[str]()
-    for index, name in enumerate(names):
-        earlier[name] += 1
-        names[index] = f"{name} ({earlier[name]})" if total[name] > 1 else name
-    return names
+    return numbered(names)

@@ -25,11 +25,12 @@ from robustparse.evaluation.attack_processes import Rank
 from robustparse.evaluation.records import SCORES, read_summary
 from robustparse.evaluation.significance import Interval, mean_of_seeds
 from robustparse.files import locked, make_folder, read_json, write_json
-from robustparse.options.arguments import checked, each_option
+from robustparse.options.arguments import checked
 from robustparse.options.command import parsed_command
 from robustparse.options.recipe import Recipe, made
 from robustparse.options.recipe_facts import RecipeFacts
 from robustparse.options.remote_files import local_files
+from robustparse.options.tokens import each_option
 from robustparse.tasks.registry import named
 
 NAME = "ensemble"
@@ -191,11 +192,7 @@ def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str
 
 
 def _check_kept(path: Path, systems: Mapping[str, Sequence[str]]) -> None:
-    """Check that a folder holds no system with the same name and other members.
-
-    Raises:
-        InputError: it does.
-    """
+    """Check that a folder holds no system with the same name and other members."""
     kept = read_json(path, dict)["systems"] if path.exists() else {}
     for name, members in systems.items():
         if (others := kept.get(name, members)) != members:

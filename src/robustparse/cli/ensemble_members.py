@@ -23,9 +23,9 @@ from robustparse.evaluation.claim import differences
 from robustparse.files import each_path, read_json, write_json
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
-from robustparse.options.arguments import each_option, plain_key
 from robustparse.options.recipe import made
 from robustparse.options.recipe_digests import recipe_digests
+from robustparse.options.tokens import each_option, plain_key
 from robustparse.tracking.last_checkpoint import FILE as LAST
 
 RECORD = "member.json"
@@ -126,11 +126,7 @@ def make_members(
 
 
 def _check(members: Sequence[Member]) -> None:
-    """Check that there are several members, which can answer together.
-
-    Raises:
-        InputError: there is one, two have the same name, or their classes differ.
-    """
+    """Check that there are several members, which can answer together."""
     names = [each.folder.name for each in members]
     classes = {each.settings["model"]["class_path"] for each in members}
     if len(members) < 2:

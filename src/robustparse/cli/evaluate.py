@@ -1,6 +1,6 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,6 @@ from robustparse.evaluation.clean import (
 from robustparse.evaluation.evaluated import evaluated, write_scores
 from robustparse.evaluation.pairs import (
     PairOutcome,
-    PerturbedPair,
     checked_pairs,
     pair_outcomes,
     pairs_report,
@@ -93,8 +92,13 @@ def evaluate(
     hypotheses: Sums = {}
     if hypothesis_only is not None:
         hypotheses = _hypothesis_sums(hypothesis_only, victim.device, examples)
-    answers = _asked(opened, examples, perturbed or [], seed, pairs or {})
-    service = {each: count - before.get(each, 0) for each, count in counts_of(opened).items()}
+    clean = list(predictions(opened, examples))
+    noisy = [*perturbed_answers(opened, examples, clean, perturbed or [], seed)]
+    for each in noisy:
+        say(*idle({each.operation: len(each.copies)}, len(examples)))
+    outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
+    answers = _Answers(opened, examples, clean, noisy, outcomes)
+    service = {name: count - before.get(name, 0) for name, count in counts_of(opened).items()}
     sums: Sums = {**answers.sums(punctuation), "hypothesis_only": hypotheses, "service": service}
     task, name = opened.task, system_name(source.names)
     run: dict[str, Any] = {
@@ -128,7 +132,9 @@ def evaluate(
         "hypothesis only": scored(task, hypotheses) if hypotheses else {},
         **scores.get("perturbed", {}),
     }
-    _print(rows, pair_scores)
+    print_table(score_table({name: row for name, row in rows.items() if row}))
+    if pair_scores:
+        print_table(pairs_table(**pair_scores))
     if service:
         say(f"{name}: {service_note(service)}")
 
@@ -176,40 +182,13 @@ class _Answers:
         return {predicted: head, ANSWERS: "", PERTURBED: ""}
 
 
-def _asked(
-    victim: AnsweringVictim,
-    examples: list[Example],
-    operations: Sequence[Perturbation],
-    seed: int,
-    pairs: Mapping[str, Sequence[PerturbedPair]],
-) -> _Answers:
-    """Ask a victim about sentences, perturbed copies of them and the texts of files."""
-    clean = list(predictions(victim, examples))
-    noisy = [*perturbed_answers(victim, examples, clean, operations, seed)]
-    for each in noisy:
-        say(*idle({each.operation: len(each.copies)}, len(examples)))
-    outcomes = pair_outcomes(victim, pairs) if pairs else {}
-    return _Answers(victim, examples, clean, noisy, outcomes)
-
-
 def _check_shard(out: str | None, perturbed_files: str | None) -> None:
-    """Reject options that do not fit a shard.
-
-    Raises:
-        InputError: there is no folder, or there are files of perturbed texts.
-    """
+    """Reject options that do not fit a shard."""
     if out is None:
         raise InputError("is missing", key="--out", remedy="name a folder for the shard")
     if perturbed_files is not None:
         found, remedy = "is scored as a whole", "leave it out, or score without --shard"
         raise InputError(found, key="--perturbed_files", remedy=remedy)
-
-
-def _print(rows: dict[str, Any], pairs: dict[str, Any]) -> None:
-    """Print all scores that were computed."""
-    print_table(score_table({name: row for name, row in rows.items() if row}))
-    if pairs:
-        print_table(pairs_table(**pairs))
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:

@@ -272,11 +272,7 @@ def _check(config: Any) -> None:
 
 
 def _check_scored(command: str, config: Any) -> None:
-    """Check that ``validate`` and ``test`` score at least one batch.
-
-    Raises:
-        InputError: the setting that limits the batches is 0.
-    """
+    """Check that ``validate`` and ``test`` score at least one batch."""
     name = {"validate": "limit_val_batches", "test": "limit_test_batches"}.get(command)
     if name is not None and config.trainer[name] == 0:
         found, remedy = f"is 0, so that {command} scores nothing", f"add --trainer.{name} 1.0"
@@ -284,11 +280,7 @@ def _check_scored(command: str, config: Any) -> None:
 
 
 def _check_vocabulary(config: Any) -> None:
-    """Check that a new model gets a vocabulary.
-
-    Raises:
-        InputError: there are neither training data nor a checkpoint to start from.
-    """
+    """Check that a new model gets a vocabulary."""
     data, model = (config[part].get("init_args", {}) for part in ("data", "model"))
     named = any(data.get(name) is not None for name in ("folder", "train_file"))
     if "train_file" in data and not named and model.get("init_from") is None:
@@ -301,12 +293,7 @@ def _check_vocabulary(config: Any) -> None:
 
 
 def _replaced(arguments: Arguments, callbacks: Any) -> Iterator[str]:
-    """Yield a message for each callback of a file that a later list of callbacks replaces.
-
-    Args:
-        arguments: the arguments of the command line, with the positions of classes in files.
-        callbacks: the setting that is in force.
-    """
+    """Yield a message for each callback of a file that a later list replaces by these."""
     kept = {each.class_path.rpartition(".")[2] for each in as_list(callbacks)}
     for name, (path, line) in arguments.classes.items():
         full = None if name in kept else trust.full_path(name)

@@ -67,26 +67,18 @@ def _table(quality: dict[str, Any]) -> Table:
         table.add_column(heading, justify="right" if right else "left")
     perplexity = quality.get("perplexity", {})
     name = "pseudo-perplexity" if perplexity.get("kind") == "masked" else "perplexity"
-    for group, unit in GROUPS.items():
-        for when in WHEN:
-            if group in perplexity:
-                values = perplexity[group]
-                _row(table, f"{name}, {when}", unit, values["sentences"], values[when], 1)
-    for key, name, unit in (
-        ("word_similarity", "words, cosine", "words"),
-        ("sentence_similarity", "sentences, cosine", "sentences"),
-    ):
-        for group in ("changed", "success"):
-            if key in quality:
-                values = quality[key][group]
-                number = values[unit] - values.get("without_vector", 0)
-                _row(table, name, GROUPS[group], number, values, 3)
+    rows = [
+        (f"{name}, {when}", unit, perplexity[group]["sentences"], perplexity[group][when], 1)
+        for group, unit in GROUPS.items()
+        for when in WHEN
+        if group in perplexity
+    ]
+    for key, unit in (("word_similarity", "words"), ("sentence_similarity", "sentences")):
+        for group in ("changed", "success") if key in quality else ():
+            values = quality[key][group]
+            number = values[unit] - values.get("without_vector", 0)
+            rows.append((f"{unit}, cosine", GROUPS[group], number, values, 3))
+    for name, unit, number, means, digits in rows:
+        cells = (shown(means[each], digits) for each in ("mean", "median"))
+        table.add_row(name, unit, str(number), *cells)
     return table
-
-
-def _row(
-    table: Table, name: str, unit: str, number: int, means: dict[str, float | None], digits: int
-) -> None:
-    values = (means["mean"], means["median"])
-    cells = (shown(value, digits) for value in values)
-    table.add_row(name, unit, str(number), *cells)

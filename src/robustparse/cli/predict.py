@@ -9,7 +9,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from robustparse.api.sources import Checkpoints, DataFile, known_to
 from robustparse.api.tables import terminal
 from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
+from robustparse.data.chosen import Choose
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset, is_parquet, refuse_json
@@ -74,23 +75,22 @@ def predict(
             standard input.
     """
     file = DataFile(data)
-    names, name = file.names, _shown(file.name)
-    chosen = _shard(sharing, names[0], out)
-    max_length, columns = reading.max_length, reading.columns
-    check_least("--", max_length=max_length)
+    name, shard = _shown(file.name), _shard(sharing, file.names[0], out)
+    check_least("--", max_length=reading.max_length)
     source = victim.source()
     opened = source.open(victim.device)
-    ending = (format or _ending_of(names[0])).lstrip(".").lower() or RAW
-    _check_formats(opened, names, ending, format, out)
+    ending = (format or _ending_of(file.names[0])).lstrip(".").lower() or RAW
+    _check_formats(opened, file.names, ending, format, out)
     if out != STANDARD:
-        inputs = [*names, *(source.names if isinstance(source, Checkpoints) else ())]
+        inputs = [*file.names, *(source.names if isinstance(source, Checkpoints) else ())]
         check_no_input(Path(out), (each for each in inputs if each != STANDARD), key="--out")
+    texts = _Input(file.names, ending, opened, reading, shard)
     warned: set[str] = set()
     count = 0
 
-    def answered(pieces: Iterable[list[Example]], output: object) -> Iterator[Written]:
+    def answered(output: object) -> Iterator[Written]:
         nonlocal count
-        for examples in pieces:
+        for examples in texts.pieces():
             if isinstance(output, Stream):
                 output.check()  # further answers would reach nobody
             warnings = opened.warnings(examples, name, gold=False)
@@ -102,19 +102,15 @@ def predict(
             count += len(examples)
 
     with standard_output() if out == STANDARD else written(Path(out)) as answers:
-        multiline = opened.task.files.multiline and ending not in TABLES
-        of_rows = is_dataset(names[0]) or (ending != RAW and not multiline)
-        read = _rows if of_rows else _texts
-        pieces = read(names, ending, opened, max_length, columns, chosen)
         if out != STANDARD:
             remove_record(Path(out))
-        head = write_pieces(answers, opened.task.files.write_all(answered(pieces, answers)))
-    if chosen is not None:
+        head = write_pieces(answers, opened.task.files.write_all(answered(answers)))
+    if shard is not None:
         digests = {**source.digests(), "data": file.digest()}
         run = {"models": source.names, **source.settings, "data": file.recorded, "format": ending}
-        run |= {"columns": columns, "sha256": digests}
+        run |= {"columns": reading.columns, "sha256": digests}
         write_shard(
-            Path(out), "predict", str(chosen), opened.task, run, {"texts": count}, {"": head}
+            Path(out), "predict", str(shard), opened.task, run, {"texts": count}, {"": head}
         )
     if out != STANDARD:
         terminal().print(f"{count} texts with answers in {out}", soft_wrap=True)
@@ -168,79 +164,97 @@ def _shown(name: str) -> str:
     return "standard input" if name == STANDARD else name
 
 
-def _rows(
-    names: Sequence[str],
-    ending: str,
-    victim: AnsweringVictim,
-    max_length: int,
-    columns: list[str] | None,
-    shard: Shard | None,
-) -> Iterator[list[Example]]:
-    """Yield the examples of tables, which are read first, in pieces; or those of a shard."""
-    task, paths, copied = victim.task, list[Path](), dict[str, str]()
-    with TemporaryDirectory() as folder, _named(copied, _shown(in_short(names)), 0):
-        for number, data in enumerate(names):
-            path = Path(data)
-            if not is_dataset(data) and (data == STANDARD or ending != _ending_of(data)):
-                path = Path(folder, f"{number}.{ending}")
-                copied[str(path)] = _shown(data)
-                with _opened(data) as source:
-                    _copy(path, _lines(source, _shown(data)))
-            paths.append(path)
-        known = known_to(victim)
-        choose = None if shard is None else lambda lengths: shard.part(range(len(lengths)))
-        examples = task.files.read(paths, max_length, False, "--max_length", columns, known, choose)
-        task.files.check(examples, in_short(names), victim.check)
-    for first in range(0, len(examples), ROWS):
-        yield examples[first : first + ROWS]
+@dataclass(frozen=True)
+class _Input:
+    """The texts to answer.
 
-
-def _texts(
-    names: Sequence[str],
-    ending: str,
-    victim: AnsweringVictim,
-    max_length: int,
-    columns: list[str] | None,
-    shard: Shard | None,
-) -> Iterator[list[Example]]:
-    """Yield the examples of each piece of raw texts or of treebanks, or of a shard of them.
-
-    Sentences of other shards are counted and skipped, not read.
+    Args:
+        names: the files or the dataset.
+        ending: their format.
+        victim: the victim, which is to answer them.
+        reading: how they are read.
+        shard: the shard to answer; None for all texts.
     """
-    if columns is not None and ending == RAW:
-        found = "raw text has no columns"
-        name = _shown(in_short(names))
-        raise InputError(found, path=name, key="--columns", remedy="leave them out")
-    task, known = victim.task, known_to(victim)
-    multiline = ending != RAW and task.files.multiline
-    ranges: Iterable[tuple[int, int | None]] = repeat((0, None), len(names))
-    if shard is not None:
-        ranges = _shard_lines(shard, names, multiline)
-    any_text = False
-    with TemporaryDirectory() as folder:
-        piece = Path(folder, f"piece.{ending}")
-        for data, (skipped, end) in zip(names, ranges, strict=True):
-            if end == skipped:
-                continue
-            with _opened(data) as source:
-                lines = islice(_lines(source, _shown(data)), skipped, end)
-                # An empty file is an error only if all are empty.
-                needed = not any_text and data == names[-1]
-                for first, content in _pieces(lines, multiline, needed):
-                    any_text = True
-                    _copy(piece, [content])
-                    with _named({str(piece): _shown(data)}, _shown(data), skipped + first):
-                        if ending == RAW:
-                            if not first:
-                                _check_raw(piece, victim.pairs)
-                            examples = _raw(piece, max_length, victim.pairs)
-                            victim.check(examples)
-                        else:
-                            examples = task.files.read(
-                                piece, max_length, False, "--max_length", columns, known
-                            )
-                            task.files.check(examples, piece, victim.check)
-                    yield examples
+
+    names: Sequence[str]
+    ending: str
+    victim: AnsweringVictim
+    reading: TextOptions
+    shard: Shard | None
+
+    def pieces(self) -> Iterator[list[Example]]:
+        """Yield the examples in pieces."""
+        multiline = self.victim.task.files.multiline and self.ending not in TABLES
+        if is_dataset(self.names[0]) or (self.ending != RAW and not multiline):
+            return self._rows()
+        return self._texts(multiline and self.ending != RAW)
+
+    def _read(
+        self, paths: Sequence[Path], name: str | Path, choose: Choose | None = None
+    ) -> list[Example]:
+        """Read and check examples; messages without a file name the data."""
+        files, victim = self.victim.task.files, self.victim
+        settings = (self.reading.max_length, False, "--max_length", self.reading.columns)
+        examples = files.read(paths, *settings, known_to(victim), choose)
+        files.check(examples, name, victim.check)
+        return examples
+
+    def _rows(self) -> Iterator[list[Example]]:
+        """Yield the examples of tables, which are read first."""
+        paths, copied, name = list[Path](), dict[str, str](), in_short(self.names)
+        with TemporaryDirectory() as folder, _named(copied, _shown(name), 0):
+            for number, data in enumerate(self.names):
+                path = Path(data)
+                if not is_dataset(data) and (data == STANDARD or self.ending != _ending_of(data)):
+                    path = Path(folder, f"{number}.{self.ending}")
+                    copied[str(path)] = _shown(data)
+                    with _opened(data) as source:
+                        _copy(path, _lines(source, _shown(data)))
+                paths.append(path)
+            shard = self.shard
+            choose = None if shard is None else lambda lengths: shard.part(range(len(lengths)))
+            examples = self._read(paths, name, choose)
+        for first in range(0, len(examples), ROWS):
+            yield examples[first : first + ROWS]
+
+    def _texts(self, multiline: bool) -> Iterator[list[Example]]:
+        """Yield the examples of each piece of raw texts or of treebanks.
+
+        Sentences of other shards are counted and skipped, not read.
+
+        Args:
+            multiline: see `_pieces`.
+        """
+        names, victim, max_length = self.names, self.victim, self.reading.max_length
+        if self.reading.columns is not None and self.ending == RAW:
+            found = "raw text has no columns"
+            name = _shown(in_short(names))
+            raise InputError(found, path=name, key="--columns", remedy="leave them out")
+        ranges: Iterable[tuple[int, int | None]] = repeat((0, None), len(names))
+        if self.shard is not None:
+            ranges = _shard_lines(self.shard, names, multiline)
+        any_text = False
+        with TemporaryDirectory() as folder:
+            piece = Path(folder, f"piece.{self.ending}")
+            for data, (skipped, end) in zip(names, ranges, strict=True):
+                if end == skipped:
+                    continue
+                with _opened(data) as source:
+                    lines = islice(_lines(source, _shown(data)), skipped, end)
+                    # An empty file is an error only if all are empty.
+                    needed = not any_text and data == names[-1]
+                    for first, content in _pieces(lines, multiline, needed):
+                        any_text = True
+                        _copy(piece, [content])
+                        with _named({str(piece): _shown(data)}, _shown(data), skipped + first):
+                            if self.ending != RAW:
+                                examples = self._read([piece], piece)
+                            else:
+                                if not first:
+                                    _check_raw(piece, victim.pairs)
+                                examples = _raw(piece, max_length, victim.pairs)
+                                victim.check(examples)
+                        yield examples
 
 
 def _copy(piece: Path, content: Iterable[bytes]) -> None:
@@ -250,9 +264,7 @@ def _copy(piece: Path, content: Iterable[bytes]) -> None:
 
 
 def _ending_of(data: str) -> str:
-    if is_parquet(data):
-        return "parquet"
-    return plain_ending(data).lstrip(".")
+    return "parquet" if is_parquet(data) else plain_ending(data).lstrip(".")
 
 
 def _answered(victim: AnsweringVictim, examples: list[Example]) -> Iterator[Written]:
@@ -337,11 +349,6 @@ def _shard_lines(shard: Shard, names: Sequence[str], multiline: bool) -> list[tu
     """Return the first line of a shard in each file, from 0, and the line after its last one.
 
     They are equal if the shard has no example in the file.
-
-    Args:
-        shard: the shard.
-        names: the files.
-        multiline: see `_pieces`.
     """
     starts = []
     for data in names:

@@ -141,13 +141,13 @@ class AttackStory(NamedTuple):
         with attack_progress(len(test), "attack") as progress:
             summary = attack_into(folder, task, attack, test, victim, run, progress)
         # Every point of the curve comes from the same sentences.
-        first = AttackSums.of(task, islice(read_records(folder / EXAMPLES), CURVE_SENTENCES))
+        first = AttackSums(task).over(islice(read_records(folder / EXAMPLES), CURVE_SENTENCES))
         scores = first.scores()
         points = {0.0: scores["clean"][score], self.gamma: scores["attacked"][score]}
         for gamma in self.curve:
             other = self._attack(Zheng2020(gamma=gamma), seed)
             records = attacked_records(task, other, victim, test[:CURVE_SENTENCES])
-            points[gamma] = AttackSums.of(task, records).scores()["attacked"][score]
+            points[gamma] = AttackSums(task).over(records).scores()["attacked"][score]
         budgets = sorted(points)
         x, y = [100 * b for b in budgets], [points[b] for b in budgets]
         curve = {"name": folder.name, "x": x, "y": y}

@@ -84,11 +84,7 @@ def run_blocks(command: ParsedCommand, parse: Callable[[], ParsedCommand]) -> No
 
 
 def _output(command: ParsedCommand, engine: ShardOptions) -> Path:
-    """Return the output of a command, after checks of its options.
-
-    Raises:
-        InputError: there is no output, or an option does not fit the engine.
-    """
+    """Return the output of a command, after checks of its options."""
     options = command.options
     out, device, victim = options.get("out"), str(options.get("device")), options.get("victim")
     if engine.shard is not None:
@@ -136,9 +132,6 @@ def _claim(folder: Path, run: dict[str, Any]) -> None:
     """Record a run, or check that the blocks belong to it.
 
     `merge` compares blocks with each other, which cannot detect that all are outdated.
-
-    Raises:
-        InputError: they belong to another run.
     """
     claim(folder, run, dict[str, Any], RUN, _begun(folder))
 
@@ -163,11 +156,7 @@ def _removed_if_unused(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _cluster(ray: Any, address: str | None) -> Iterator[None]:
-    """Connect to a cluster, unless the program has done so; a new cluster ends with the run.
-
-    Raises:
-        InputError: there is no such cluster.
-    """
+    """Connect to a cluster, unless the program has done so; a new cluster ends with the run."""
     if ray.is_initialized() and address is None:
         yield
         return
@@ -189,12 +178,7 @@ def _finish(
     blocks: Sequence[Path],
     show: Callable[[int], None],
 ) -> None:
-    """Let actors work on all blocks that are not finished.
-
-    Raises:
-        InputError: an actor raised it, or the cluster has no room for actors.
-        ProcessDiedError: the actors of a block died again and again.
-    """
+    """Let actors work on all blocks that are not finished."""
     waiting = deque(n for n, block in enumerate(blocks) if not record_file(block).exists())
     most = engine.actors or _room(ray, engine.gpus_per_actor)
     kind = ray.remote(num_cpus=1, num_gpus=engine.gpus_per_actor)(BlockActor)
@@ -247,11 +231,7 @@ def _answer(ray: Any, call: Any) -> Any:
 
 
 def _room(ray: Any, gpus: float) -> int:
-    """Return how many actors the cluster can run at the same time.
-
-    Raises:
-        InputError: it can run none.
-    """
+    """Return how many actors the cluster can run at the same time."""
     resources = ray.cluster_resources()
     rooms = [resources.get("CPU", 0)] + ([resources.get("GPU", 0) / gpus] if gpus else [])
     if (room := int(min(rooms))) < 1:

@@ -69,11 +69,7 @@ def report(
 def _first(
     chosen: str | None, compared: Sequence[str], others: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Put the chosen system first; it must be among the compared ones if there are any.
-
-    Raises:
-        InputError: there is no such system.
-    """
+    """Put the chosen system first; it must be among the compared ones if there are any."""
     compared, others = list(compared), list(others)
     if chosen is None:
         return compared, others
@@ -91,14 +87,14 @@ def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:
     table = plain_table(title, ["system", "score"], right)
     table.columns[1].no_wrap = True
     for difference in differences:
-        points = difference.tested.points
+        points = difference.points
         table.add_row(
             names[1 + difference.system],
             f"{difference.measure} {score_name(difference.score)}",
             f"{points.estimate:+.2f}",
             f"{points.lower:+.2f} to {points.upper:+.2f}",
-            f"{difference.tested.p:.4f}",
-            f"{difference.tested.adjusted:.4f}",
+            f"{difference.p:.4f}",
+            f"{difference.adjusted:.4f}",
         )
     return table
 

@@ -82,14 +82,6 @@ class Rows(NamedTuple):
     guessed: int | None
 
 
-class _Roles(NamedTuple):
-    """The columns of the texts, and the column of the label if the table has it."""
-
-    texts: tuple[ColumnName, ...]
-    label: ColumnName | None
-    raw: tuple[ColumnName, ColumnName] | None = None
-
-
 def check_columns(columns: Sequence[str] | None, form: Format) -> None:
     """Check the number of column names, and that they differ.
 
@@ -141,32 +133,215 @@ def choose(
     Raises:
         InputError: a column is missing, or the columns cannot be identified.
     """
-    if table.named:
-        return _rows(table, _by_name(table, columns, known, form, labelled), form)
-    line, first = table.first
-    cells = [label_text(cell) for cell in first.values()]
-    is_raw = form.raw and len(cells) > 3 and columns is None
-    if is_raw and all(map(_holds_slots, table.others)):
-        if not _holds_slots(table.first) and form.is_header(table, known):
-            _tell_header(table, cells)
-            table = with_names(table)
-        return _rows(table, _by_position(table, form), form, guessed=line)
-    if _names_columns(table, cells, columns, known, form):
-        table = with_names(table)
-        return _rows(table, _by_name(table, columns, known, form, labelled), form)
-    if columns is not None and list(columns) not in _default_names(form):
-        raise _no_header(table, columns)
-    if _is_one_name(table):
-        _tell_header(table, cells)
-        table = with_names(table)
-        return _rows(table, _Roles((cells[0],), None), form)
-    if len(cells) > 1 and form.is_header(table, known):
-        if len(cells) not in form.widths:
-            found = f"a header with unknown names ({', '.join(cells)})"
-            raise InputError(found, path=table.path, line=line, remedy=NAME_THEM)
-        _tell_header(table, cells)
-        table = with_names(table)
-    return _rows(table, _by_position(table, form), form, guessed=line)
+    return _Choice(table, columns, known, form, labelled).rows()
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What the choice of the columns of a table depends on, see `choose`."""
+
+    table: Table
+    columns: Sequence[str] | None
+    known: Known
+    form: Format
+    labelled: bool
+
+    def rows(self) -> Rows:
+        """Choose the columns."""
+        table, form = self.table, self.form
+        if table.named:
+            return self._by_name()
+        line, first = table.first
+        cells = [label_text(cell) for cell in first.values()]
+        is_raw = form.raw and len(cells) > 3 and self.columns is None
+        if is_raw and all(map(_holds_slots, table.others)):
+            is_header = not _holds_slots(table.first) and form.is_header(table, self.known)
+            return (self._below(cells) if is_header else self)._by_position(line)
+        if self._names_columns(cells):
+            return replace(self, table=with_names(table))._by_name()
+        # Names that a table without a header has by its positions.
+        texts = [(form.texts[0],), *form.pairs[:1]]
+        if self.columns is not None and list(self.columns) not in [
+            [*names, form.labels[0]] for names in texts
+        ]:
+            raise self._no_header(self.columns)
+        if _is_one_name(table):
+            return self._below(cells)._rows((cells[0],), form.labels[0])
+        if len(cells) > 1 and form.is_header(table, self.known):
+            if len(cells) not in form.widths:
+                found = f"a header with unknown names ({', '.join(cells)})"
+                raise InputError(found, path=table.path, line=line, remedy=NAME_THEM)
+            return self._below(cells)._by_position(line)
+        return self._by_position(line)
+
+    def _below(self, cells: Sequence[str]) -> "_Choice":
+        """Take the first row for a header, and say so."""
+        tell(
+            f"{self.table.path}: line {self.table.first[0]} is taken for a header "
+            f"({', '.join(cells)}); if it is data, add a line with the names of the columns above "
+            "it"
+        )
+        return replace(self, table=with_names(self.table))
+
+    def _rows(
+        self,
+        texts: tuple[ColumnName, ...],
+        label: ColumnName,
+        raw: tuple[ColumnName, ColumnName] | None = None,
+        guessed: int | None = None,
+    ) -> Rows:
+        table = self.table
+        header = table.named and table.kind in ("tsv", "quoted tsv", "csv")
+        layout = Layout(table.kind, texts, label, table.delimiter, header, raw)
+        return Rows(table, layout, guessed)
+
+    def _names_columns(self, cells: Sequence[str]) -> bool:
+        """Tell whether the first row holds known column names."""
+        form, columns = self.form, self.known.columns
+        if self.columns is not None:
+            return set(self.columns[:-1]) <= set(cells)
+        lowered = {cell.lower() for cell in cells}
+        texts = any(name in lowered for name in form.texts)
+        texts = texts or any(lowered.issuperset(pair) for pair in form.pairs)
+        labels = len(cells) > 1 and any(name in lowered for name in form.labels)
+        remembered = columns is not None and set(columns[:-1]) <= set(cells)
+        if (texts and labels) or not (texts or labels or remembered):
+            return texts
+        # A text may consist of such a word. Its label then also occurs in other rows.
+        first, others = _last_cells(self.table)
+        return len(cells) == 1 or first not in others
+
+    # Columns without names
+
+    def _by_position(self, guessed: int) -> Rows:
+        """Take the columns in their usual order, and check that all rows have as many."""
+        form, columns = self.form, [*self.table.first[1]]
+        width = max(2, min(4, len(columns)) if form.raw else len(columns))
+        for line, values in self.table.rows:
+            size = min(4, len(values)) if form.raw else len(values)
+            fits = size <= 2 if width == 2 else size == width
+            if not fits or width not in form.widths:
+                raise self._other_width(line, [*map(str, values.values())], width)
+        if width == 4:
+            return self._rows((columns[1],), columns[2], (columns[0], columns[3]), guessed)
+        columns = columns if len(columns) > 1 else [columns[0], 1]
+        return self._rows(tuple(columns[:-1]), columns[-1], guessed=guessed)
+
+    def _other_width(self, line: int, cells: Sequence[str], width: int) -> InputError:
+        form, text = self.form, "\t".join(cells)
+        found, remedy = f"{len(cells)} columns in {text[:60]!r}", None
+        if width == 3 and len(cells) < 3:
+            found += ", a pair without its second text or its label"
+        elif width == 2 and len(cells) == 3 and form.pairs:
+            remedy = "if the file holds pairs, add the second text to line 1"
+        elif len(cells) > 3 and not form.raw:
+            remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
+        expected = form.widths.get(width) or " or ".join(form.widths.values())
+        expected += ", as in the lines before" if line > self.table.first[0] else ""
+        path = self.table.path
+        return InputError(found, path=path, line=line, expected=expected, remedy=remedy)
+
+    def _no_header(self, columns: Sequence[str]) -> InputError:
+        line, first = self.table.first
+        shown = "\t".join(map(str, first.values()))
+        missing = next((name for name in columns if name not in first.values()), columns[0])
+        return InputError(
+            f"no column {missing!r} in {shown[:60]!r}",
+            path=self.table.path,
+            line=line,
+            key="columns",
+            expected="a first line with the names of the columns",
+            remedy="leave --columns out (text and label, in this order), or add such a line",
+        )
+
+    # Columns with names
+
+    def _by_name(self) -> Rows:
+        """Find the columns by their names, and check that every row has them."""
+        names = [str(name) for name in self.table.first[1]]
+        if self.columns is not None:
+            texts, label = tuple(self.columns[:-1]), self.columns[-1]
+        else:
+            texts = self._text_columns(names)
+            label = self._label_column(names, texts)
+        raw = ("raw", "slots") if self.form.raw and {"raw", "slots"} <= set(names) else None
+        needed = (*texts, *([label] if self.labelled else []), *(raw or ()))
+        for line, values in self.table.rows:
+            for name in needed:
+                if name not in values:
+                    raise self._no_column(line, name, (*texts, label), [*map(str, values)])
+        return self._rows(texts, label, raw)
+
+    def _text_columns(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the text columns.
+
+        If a table has only one column of a usual pair, both names are returned. If it has two
+        columns, and one has a usual name for labels, the other is the text. Otherwise the usual
+        name is taken.
+        """
+        form, columns = self.form, self.known.columns
+        if columns and set(columns[:-1]) <= set(names):
+            return tuple(columns[:-1])
+        spelt = {name.lower(): name for name in reversed(names)}
+        for wanted in (*form.pairs, *((text,) for text in form.texts)):
+            if all(name in spelt for name in wanted):
+                return tuple(spelt[name] for name in wanted)
+        if half := [pair for pair in form.pairs if spelt.keys() & {*pair}]:
+            return tuple(spelt.get(name, name) for name in half[0])
+        others = [name for name in names if name.lower() not in form.labels]
+        return (others[0],) if len(names) == 2 and len(others) == 1 else (form.texts[0],)
+
+    def _label_column(self, names: Sequence[str], texts: tuple[str, ...]) -> str:
+        """Return the name of the label column, which the table may lack.
+
+        It is the name in the model's training data if the text columns are the same, a usual name,
+        or the name of the only column that could hold labels.
+        """
+        form, columns = self.form, self.known.columns
+        missing = form.labels[0]
+        if columns and texts == tuple(columns[:-1]):
+            missing = columns[-1]
+        if missing in names:
+            return missing
+        spelt = {name.lower(): name for name in reversed(names)}
+        for usual in form.labels:
+            if usual in spelt:
+                return spelt[usual]
+        others = [name for name in names if name not in texts]
+        if form.raw:  # forms differ from row to row
+            return others[0] if len(names) == 2 and len(others) == 1 else missing
+        possible = [name for name in others if self._could_be_labels(name)]
+        if len(possible) != 1:
+            return missing
+        tell(f"{self.table.path}: the column {possible[0]!r} is taken for the labels")
+        return possible[0]
+
+    def _could_be_labels(self, name: str) -> bool:
+        """Tell whether a column holds a classifier's labels or else few different values."""
+        if not all(isinstance(row.get(name), str | int | None) for _, row in self.table.rows):
+            return False
+        labels = filter(None, (label_text(row.get(name)) for _, row in self.table.rows))
+        if (known := self.known.labels) is not None:  # for more than half of the rows
+            return sum(1 if label in known else -1 for label in labels) > 0
+        counts = Counter(labels)
+        return 1 < len(counts) <= counts.total() // 2
+
+    def _no_column(
+        self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
+    ) -> InputError:
+        found, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
+        if len(wanted) == 3 and wanted[0] in names:
+            columns, such = "two texts and the label", "[sentence1, sentence2, label]"
+            if name == wanted[1]:
+                found += ": the second text of the pair is missing"
+        return InputError(
+            found,
+            path=self.table.path,
+            line=line,
+            expected=f"one of {', '.join(names)}",
+            remedy=f"name the columns of the {columns} with --columns, such as '{such}' "
+            "(data.init_args.columns of a configuration)",
+        )
 
 
 def choose_alike(
@@ -308,13 +483,6 @@ def _is_one_name(table: Table) -> bool:
     return first == 1 and bool(others) and min(others) > 1
 
 
-def _tell_header(table: Table, cells: Sequence[str]) -> None:
-    tell(
-        f"{table.path}: line {table.first[0]} is taken for a header ({', '.join(cells)}); "
-        "if it is data, add a line with the names of the columns above it"
-    )
-
-
 @cache
 def tell(message: str) -> None:
     """Log how a file is interpreted: once, and only in the first process of a training."""
@@ -334,37 +502,9 @@ def _last_cell(values: dict[ColumnName, Any]) -> str:
     return label_text(next(reversed(values.values())))
 
 
-def _default_names(form: Format) -> list[list[str]]:
-    """Return the column names that `--columns` may give to a table without a header."""
-    texts = [(form.texts[0],), *form.pairs[:1]]
-    return [[*names, form.labels[0]] for names in texts]
-
-
 def _holds_slots(row: NumberedRow) -> bool:
     cells = [*row[1].values()]
     return len(cells) > 3 and str(cells[3]).lstrip().startswith("{")
-
-
-def _names_columns(
-    table: Table,
-    cells: Sequence[str],
-    columns: Sequence[str] | None,
-    known: Known,
-    form: Format,
-) -> bool:
-    """Tell whether the first row holds known column names."""
-    if columns is not None:
-        return set(columns[:-1]) <= set(cells)
-    lowered = {cell.lower() for cell in cells}
-    texts = any(name in lowered for name in form.texts)
-    texts = texts or any(lowered.issuperset(pair) for pair in form.pairs)
-    labels = len(cells) > 1 and any(name in lowered for name in form.labels)
-    remembered = known.columns is not None and set(known.columns[:-1]) <= set(cells)
-    if (texts and labels) or not (texts or labels or remembered):
-        return texts
-    # A text may consist of such a word. Its label then also occurs in other rows.
-    first, others = _last_cells(table)
-    return len(cells) == 1 or first not in others
 
 
 def with_names(table: Table) -> Table:
@@ -387,11 +527,7 @@ def with_names(table: Table) -> Table:
 
 
 def _with_names(table: Table, names: Sequence[str]) -> Iterator[NumberedRow]:
-    """Yield all rows but the first, with its cells as the names of their values.
-
-    Raises:
-        InputError: a row has another length or repeats the header.
-    """
+    """Yield all rows but the first, with its cells as the names of their values."""
     line, first = table.first
     for number, values in table.others:
         if len(values) != len(names):
@@ -412,168 +548,3 @@ def _with_names(table: Table, names: Sequence[str]) -> Iterator[NumberedRow]:
             found = f"the header of line {line} again"
             raise InputError(found, path=table.path, line=number, remedy="remove the line")
         yield number, dict(zip(names, values.values(), strict=True))
-
-
-def _rows(table: Table, roles: _Roles, form: Format, guessed: int | None = None) -> Rows:
-    label = roles.label
-    if label is None:
-        label = form.labels[0] if table.named else len(table.first[1])
-    header = table.named and table.kind in ("tsv", "quoted tsv", "csv")
-    layout = Layout(table.kind, roles.texts, label, table.delimiter, header, roles.raw)
-    return Rows(table, layout, guessed)
-
-
-# Columns without names
-
-
-def _by_position(table: Table, form: Format) -> _Roles:
-    """Take the columns in their usual order, and check that all rows have as many.
-
-    Raises:
-        InputError: a row has another number of columns; the error names its line.
-    """
-    columns = [*table.first[1]]
-    width = max(2, min(4, len(columns)) if form.raw else len(columns))
-    for line, values in table.rows:
-        size = min(4, len(values)) if form.raw else len(values)
-        fits = size <= 2 if width == 2 else size == width
-        if not fits or width not in form.widths:
-            raise _other_width(table, line, [*map(str, values.values())], width, form)
-    if width == 4:
-        return _Roles((columns[1],), columns[2], (columns[0], columns[3]))
-    columns = columns if len(columns) > 1 else [columns[0], 1]
-    return _Roles(tuple(columns[:-1]), columns[-1])
-
-
-def _other_width(
-    table: Table, line: int, cells: Sequence[str], width: int, form: Format
-) -> InputError:
-    text = "\t".join(cells)
-    found, remedy = f"{len(cells)} columns in {text[:60]!r}", None
-    if width == 3 and len(cells) < 3:
-        found += ", a pair without its second text or its label"
-    elif width == 2 and len(cells) == 3 and form.pairs:
-        remedy = "if the file holds pairs, add the second text to line 1"
-    elif len(cells) > 3 and not form.raw:
-        remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
-    expected = form.widths.get(width) or " or ".join(form.widths[each] for each in form.widths)
-    expected += ", as in the lines before" if line > table.first[0] else ""
-    return InputError(found, path=table.path, line=line, expected=expected, remedy=remedy)
-
-
-def _no_header(table: Table, columns: Sequence[str]) -> InputError:
-    line, first = table.first
-    shown = "\t".join(map(str, first.values()))
-    missing = next((name for name in columns if name not in first.values()), columns[0])
-    return InputError(
-        f"no column {missing!r} in {shown[:60]!r}",
-        path=table.path,
-        line=line,
-        key="columns",
-        expected="a first line with the names of the columns",
-        remedy="leave --columns out (text and label, in this order), or add such a line",
-    )
-
-
-# Columns with names
-
-
-def _by_name(
-    table: Table,
-    columns: Sequence[str] | None,
-    known: Known,
-    form: Format,
-    labelled: bool,
-) -> _Roles:
-    """Find the columns by their names, and check that every row has them.
-
-    Raises:
-        InputError: a column is missing; the error names line and column.
-    """
-    names = [str(name) for name in table.first[1]]
-    if columns is not None:
-        texts, label = tuple(columns[:-1]), columns[-1]
-    else:
-        texts = _text_columns(names, known, form)
-        label = _label_column(table, names, texts, known, form)
-    raw = ("raw", "slots") if form.raw and {"raw", "slots"} <= set(names) else ()
-    needed = (*texts, label, *raw) if labelled else (*texts, *raw)
-    for line, values in table.rows:
-        for name in needed:
-            if name not in values:
-                raise _no_column(table, line, name, (*texts, label), [*map(str, values)])
-    return _Roles(texts, label, raw or None)
-
-
-def _text_columns(names: Sequence[str], known: Known, form: Format) -> tuple[str, ...]:
-    """Return the names of the text columns.
-
-    If a table has only one column of a usual pair, both names are returned. If it has two columns,
-    and one has a usual name for labels, the other is the text. Otherwise the usual name is taken.
-    """
-    if known.columns and set(known.columns[:-1]) <= set(names):
-        return tuple(known.columns[:-1])
-    spelt = {name.lower(): name for name in reversed(names)}
-    for wanted in (*form.pairs, *((text,) for text in form.texts)):
-        if all(name in spelt for name in wanted):
-            return tuple(spelt[name] for name in wanted)
-    if half := [pair for pair in form.pairs if spelt.keys() & {*pair}]:
-        return tuple(spelt.get(name, name) for name in half[0])
-    others = [name for name in names if name.lower() not in form.labels]
-    return (others[0],) if len(names) == 2 and len(others) == 1 else (form.texts[0],)
-
-
-def _label_column(
-    table: Table, names: Sequence[str], texts: Sequence[str], known: Known, form: Format
-) -> str:
-    """Return the name of the label column, which the table may lack.
-
-    It is the name in the model's training data if the text columns are the same, a usual name, or
-    the name of the only column that could hold labels.
-    """
-    missing = form.labels[0]
-    if known.columns and texts == tuple(known.columns[:-1]):
-        missing = known.columns[-1]
-    if missing in names:
-        return missing
-    spelt = {name.lower(): name for name in reversed(names)}
-    for usual in form.labels:
-        if usual in spelt:
-            return spelt[usual]
-    others = [name for name in names if name not in texts]
-    if form.raw:  # forms differ from row to row
-        return others[0] if len(names) == 2 and len(others) == 1 else missing
-    possible = [name for name in others if _could_be_labels(table, name, known)]
-    if len(possible) != 1:
-        return missing
-    tell(f"{table.path}: the column {possible[0]!r} is taken for the labels")
-    return possible[0]
-
-
-def _could_be_labels(table: Table, name: str, known: Known) -> bool:
-    """Tell whether a column holds a classifier's labels or, without one, few different values."""
-    if not all(isinstance(row.get(name), str | int | None) for _, row in table.rows):
-        return False
-    labels = filter(None, (label_text(row.get(name)) for _, row in table.rows))
-    if known.labels is not None:  # for more than half of the rows
-        return sum(1 if label in known.labels else -1 for label in labels) > 0
-    counts = Counter(labels)
-    return 1 < len(counts) <= counts.total() // 2
-
-
-def _no_column(
-    table: Table, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
-) -> InputError:
-    found, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
-    if len(wanted) == 3 and wanted[0] in names:
-        columns, such = "two texts and the label", "[sentence1, sentence2, label]"
-        if name == wanted[1]:
-            found += ": the second text of the pair is missing"
-    return InputError(
-        found,
-        path=table.path,
-        line=line,
-        expected=f"one of {', '.join(names)}",
-        remedy=f"name the columns of the {columns} with --columns, such as '{such}' "
-        "(data.init_args.columns of a configuration)",
-    )

@@ -94,24 +94,27 @@ def each_example(
         example = _example(first + index, path, line, block, parsed)
         words += len(example.sentence)
         hidden += example.sentence.words.count(_HIDDEN)
-        if max_length is not None and len(example.sentence) > max_length:
-            raise InputError(
-                f"the sentence has {len(example.sentence)} words, over the limit of {max_length}",
-                path=path,
-                line=line,
-                remedy=f"raise {limit} or take the sentence out of the file",
-            )
+        check_words(example, line, max_length, limit)
         yield example
     if chosen is None:
         _check_hidden(path, words, hidden)
 
 
-def _lengths(path: Path) -> "array[int]":
-    """Count the words of each sentence of a file, whose lines are not checked.
+def check_words(example: Example, line: int, most: int | None, limit: str) -> None:
+    """Check that a sentence, which begins in a line, has at most so many words.
 
     Raises:
-        InputError: all words are ``_``.
+        InputError: it has more; the error says how to raise the limit.
     """
+    words = len(example.sentence)
+    if most is not None and words > most:
+        found = f"the sentence has {words} words, over the limit of {most}"
+        remedy = f"raise {limit} or take the sentence out of the file"
+        raise InputError(found, path=example.path, line=line, remedy=remedy)
+
+
+def _lengths(path: Path) -> "array[int]":
+    """Count the words of each sentence of a file, whose lines are not checked."""
     lengths, hidden = array("q"), 0
     for _, block in blocks(path):
         words = [line.split("\t", 2)[1:2] for line in block if is_word(line)]

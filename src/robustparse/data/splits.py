@@ -82,11 +82,7 @@ def _split_file(
 
 
 def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
-    """Return a pattern for the numbered parts of a file, or the only part; None for other files.
-
-    Raises:
-        InputError: a part is missing.
-    """
+    """Return a pattern for the numbered parts of a file, or the only part; None for other files."""
     parts = [part for file in files if (part := _PART.fullmatch(file.name))]
     kinds = {(*part.group(1, 3, 5), part[4] is None) for part in parts}
     if not parts or len(parts) < len(files) or len(kinds) > 1:

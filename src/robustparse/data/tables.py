@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -114,13 +114,17 @@ def read_table(path: str | Path, keep: bool = True) -> Table:
         if _is_one_value(start, lines):
             expected = "an object on each line, or in a .json file a list of objects"
             raise InputError("one JSON value of several lines", path=path, expected=expected)
-        table = Table(path, "json lines", True, _rows(lines, partial(_object, path), keep))
+        objects = repeatable(
+            lambda: ((at, decode_json(line, dict, path=path, line=at)) for at, line in lines), keep
+        )
+        table = Table(path, "json lines", True, objects)
     elif _is_quoted(lines, start):
         table = Table(path, "quoted tsv", False, _records(path, _joined(lines), "\t"))
     else:
         if start.startswith(("{", "[")):
             refuse_json(path, _joined(lines), _RENAME)
-        table = Table(path, "tsv", False, _rows(lines, _tab_separated, keep))
+        rows = repeatable(lambda: ((at, _numbered(line.split("\t"))) for at, line in lines), keep)
+        table = Table(path, "tsv", False, rows)
     if not sum(1 for _ in table.rows):  # this pass also checks every row
         raise InputError("the file holds no text", path=path)
     return table
@@ -128,21 +132,6 @@ def read_table(path: str | Path, keep: bool = True) -> Table:
 
 def _joined(lines: Iterable[tuple[int, str]]) -> str:
     return "\n".join(line for _, line in lines)
-
-
-def _rows(
-    lines: Iterable[tuple[int, str]],
-    values: Callable[[int, str], dict[ColumnName, Any]],
-    keep: bool,
-) -> Iterable[NumberedRow]:
-    """Return the rows of a file with a row in each line.
-
-    Args:
-        lines: number and text of each line.
-        values: returns the values in a line, given its number and text.
-        keep: see `read_table`.
-    """
-    return repeatable(lambda: ((at, values(at, line)) for at, line in lines), keep)
 
 
 def is_dataset(path: str | Path) -> bool:
@@ -188,10 +177,6 @@ def _is_quoted(lines: Iterable[tuple[int, str]], start: str) -> bool:
     return doubled
 
 
-def _tab_separated(_: int, line: str) -> dict[ColumnName, Any]:
-    return _numbered(line.split("\t"))
-
-
 def _numbered(cells: Iterable[str]) -> dict[ColumnName, Any]:
     return dict(enumerate(cells))
 
@@ -222,9 +207,7 @@ def _csv(path: Path, text: str) -> Table:
     return (divided or tables)[0]
 
 
-def _records_of_csv(
-    path: Path, text: str, delimiter: str, first: int
-) -> list[tuple[int, dict[ColumnName, Any]]]:
+def _records_of_csv(path: Path, text: str, delimiter: str, first: int) -> list[NumberedRow]:
     """Return the records of CSV, where cells such as the last one of ``pos, "a, b"`` are quoted."""
     if f'{delimiter} "' in text:
         with suppress(InputError):  # the quotation marks belong to the text
@@ -234,7 +217,7 @@ def _records_of_csv(
 
 def _records(
     path: Path, text: str, delimiter: str, first: int = 1, spaces: bool = False
-) -> list[tuple[int, dict[ColumnName, Any]]]:
+) -> list[NumberedRow]:
     """Return the line where each record begins, and its cells, which may hold line breaks.
 
     Args:
@@ -305,11 +288,7 @@ def _is_one_value(start: str, lines: Iterable[tuple[int, str]]) -> bool:
     return False
 
 
-def _object(path: Path, number: int, line: str) -> dict[ColumnName, Any]:
-    return decode_json(line, dict, path=path, line=number)
-
-
-def _json_list(path: Path, text: str) -> Iterator[tuple[int, dict[ColumnName, Any]]]:
+def _json_list(path: Path, text: str) -> Iterator[NumberedRow]:
     """Yield each object of a list, with the line in which it begins."""
     decode_json(text, list, path=path)  # reports invalid JSON anywhere in the file
     decoder, blank = json.JSONDecoder(), re.compile(r"[\s,]*")

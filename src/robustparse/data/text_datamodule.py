@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,7 +43,7 @@ class TextDataModule(DataModule):
         check_choice("data.init_args.long_texts", long_texts, ("refuse", "omit"))
         self.columns, self.long_texts = columns, long_texts
         self._shortened: set[str] = set()
-        self._label_counts: dict[Path, Counter[str]] = {}
+        self._shown: dict[Path, tuple[list[Any] | None, Counter[str]]] = {}  # see `_others`
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_texts`."""
@@ -69,48 +70,38 @@ class TextDataModule(DataModule):
         """Return what the other splits of the corpus show about a file."""
         return Known(
             elsewhere=lambda: self._labels_but_of(path),
-            first_rows=lambda: self._first_rows_but_of(path),
+            first_rows=lambda: [first for first, _ in self._others(path) if first is not None],
         )
 
-    def _others(self, path: str | Path) -> Iterator[Path]:
-        """Yield the files of the other splits."""
+    def _others(self, path: str | Path) -> Iterator[tuple[list[Any] | None, Counter[str]]]:
+        """Yield the first row of each file of the other splits, and the counts of its labels.
+
+        The row is None if the columns have names. What cannot be read is reported with its split.
+        """
         for split in self.files:
             try:
                 other = self.path(split)
                 files = [] if other is None or str(other) == str(path) else each_path(other)
-            except InputError:  # reported when the split is read
+            except InputError:
                 continue
-            yield from files
-
-    def _first_rows_but_of(self, path: str | Path) -> list[list[Any]]:
-        """Return the first row of each other file whose columns have no names."""
-        rows = []
-        for other in self._others(path):
-            try:
-                table = read_table(other)
-            except InputError:  # reported when the split is read
-                continue
-            if not table.named:
-                rows.append([*table.first[1].values()])
-        return rows
+            for file in files:
+                with suppress(InputError):
+                    if file not in self._shown:
+                        table = read_table(file)
+                        first = None if table.named else [*table.first[1].values()]
+                        self._shown[file] = first, count_labels(table, self.columns)
+                if file in self._shown:
+                    yield self._shown[file]
 
     def _labels_but_of(self, path: str | Path) -> Counter[str]:
         """Count the labels of the other splits.
 
         A file whose column of labels holds mostly different strings has no labels.
         """
-        counts = []
-        for other in self._others(path):
-            try:
-                if other not in self._label_counts:
-                    self._label_counts[other] = count_labels(other, self.columns)
-                counts.append(self._label_counts[other])
-            except InputError:  # reported when the split is read
-                continue
         labels = Counter[str]()
-        for each in counts:
-            if 2 * len(each) <= each.total():
-                labels.update(each)
+        for _, counts in self._others(path):
+            if 2 * len(counts) <= counts.total():
+                labels.update(counts)
         return labels
 
     def sample(self, split: str) -> list[Example]:

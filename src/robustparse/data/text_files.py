@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from robustparse.data.chosen import Choose, chosen_examples
@@ -26,7 +25,7 @@ from robustparse.data.columns import (
     label_text,
     tell,
 )
-from robustparse.data.tables import ending_of, read_table, without_raw
+from robustparse.data.tables import Table, ending_of, read_table, without_raw
 from robustparse.errors import InputError, located
 from robustparse.files import Sources, each_path, in_short
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence
@@ -127,15 +126,9 @@ def each_row(several: Sequence[Rows]) -> Iterator[tuple[Rows, int, Mapping[Colum
 def _checked(
     examples: Iterable[Example], several: Sequence[Rows], known: Known, labelled: bool
 ) -> Iterator[Example]:
-    """Yield the examples that count; then check the columns, and log how many are left out.
+    """Yield the examples that count, with a label if ``labelled``; then check the columns.
 
-    Args:
-        examples: the examples of all rows.
-        several, known, labelled: see `read_texts`; if ``labelled``, those without a label are left
-            out.
-
-    Raises:
-        InputError: no row has a label; or see `_check_positions`.
+    How many are left out is logged.
     """
     first: Example | None = None
     left_out = kept = 0
@@ -164,9 +157,8 @@ def _names(several: Sequence[Rows]) -> str:
     return in_short([str(rows.table.path) for rows in several])
 
 
-def count_labels(path: str | Path, columns: Sequence[str] | None = None) -> Counter[str]:
-    """Count the labels of a file, except in the first row, which may be a header."""
-    table = read_table(path)
+def count_labels(table: Table, columns: Sequence[str] | None = None) -> Counter[str]:
+    """Count the labels of a table, except in the first row, which may be a header."""
     if table.named:
         rows = choose(table, columns, Known(), TEXTS, True)
         labels = [label_text(values[rows.layout.label]) for _, values in rows.table.rows]

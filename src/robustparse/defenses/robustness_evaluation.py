@@ -100,7 +100,7 @@ class RobustnessEvaluation(pl.Callback):
             return
         model = model_of(pl_module, OWNER)
         records, sums = self._attack(trainer, model)
-        for warning in ChangeableSentences.of(gathered(records)).warnings(self.attack.budget):
+        for warning in ChangeableSentences().over(gathered(records)).warnings(self.attack.budget):
             warn(f"{OWNER}: {warning}")
         total, *at_budget = _summed(trainer, model, sums)
         curve = self._curve(total, at_budget)
@@ -132,12 +132,12 @@ class RobustnessEvaluation(pl.Callback):
             records: list[ExampleRecord] = list(
                 attacked_records(model.task, self.attack, victim, share)
             )
-            sums = [AttackSums.of(model.task, records)]
+            sums = [AttackSums(model.task).over(records)]
             for gamma, attack in self._budgets.items():
                 at_budget: Iterable[ExampleRecord] = records  # of the attack's own budget
                 if gamma != default:
                     at_budget = attacked_records(model.task, attack, victim, share)
-                sums.append(AttackSums.of(model.task, at_budget))
+                sums.append(AttackSums(model.task).over(at_budget))
         return records, sums
 
     def _curve(

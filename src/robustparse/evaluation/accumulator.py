@@ -1,7 +1,7 @@
 """Sums that add up: over records, over shards, in any order."""
 
 from collections.abc import Iterable, MutableMapping
-from typing import Any
+from typing import Any, Self
 
 Sums = dict[str, Any]
 """Numbers by name, nested: what JSON can hold."""
@@ -13,6 +13,16 @@ class Accumulator:
     Attributes of other types, flags included, are settings, such as the task. The sums of several
     shards can be written as JSON and added up, so that their scores are computed without records.
     """
+
+    def add(self, record: Any) -> None:
+        """Add a record."""
+        raise NotImplementedError
+
+    def over(self, records: Iterable[Any]) -> Self:
+        """Add records; return these sums."""
+        for record in records:
+            self.add(record)
+        return self
 
     def counts(self) -> Sums:
         """Return all sums as numbers, by the names of the attributes."""

@@ -8,7 +8,7 @@ values are means over all sentences.)
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -46,7 +46,8 @@ class AttackDetails(Accumulator):
         self._task, self._successes = task, AttackSums(task)
         self._strict, self._outcomes = StrictSuccess(task), Outcomes(task)
         self._candidates, self._unseen = Candidates(), UnseenWords()
-        self._tags, self._relations = Groups(task), Groups(task)
+        self._tags = Groups(task, lambda record: map(_class_of, record["edited_tags"]))
+        self._relations = Groups(task, task.answers.relations)
         self._perturbed = Counter[str]()  # successes by edited / all words
 
     def add(self, record: ExampleRecord) -> None:
@@ -56,8 +57,8 @@ class AttackDetails(Accumulator):
             self._perturbed[f"{len(record['edited'])}/{len(record['tokens'])}"] += 1
         for counts in (self._strict, self._outcomes, self._candidates, self._unseen):
             counts.add(record)
-        self._tags.add(record, [class_of(tag) or OTHER for tag in record["edited_tags"]])
-        self._relations.add(record, self._task.answers.relations(record))
+        self._tags.add(record)
+        self._relations.add(record)
 
     def summary(self) -> dict[str, Any]:
         """Return the keys; a value is None if a record lacks what it needs."""
@@ -181,7 +182,7 @@ class Candidates(Accumulator):
         for generator, counts in record["candidates"]["sums"].items():
             self.sums[generator].update(counts)
         for tag, counts in record["candidates"].get("judged_by_tag", {}).items():
-            self.judged[class_of(tag) or OTHER].update(counts)
+            self.judged[_class_of(tag)].update(counts)
 
     def summary(self) -> dict[str, Any]:
         """Return sums, and means over the slots that candidates were made for.
@@ -213,7 +214,9 @@ class Candidates(Accumulator):
             constraint: {
                 name: {
                     "judged": counts[before],
-                    "percent": _rejected(counts[before], counts[constraint]),
+                    "percent": percent(counts[before] - counts[constraint], counts[before])
+                    if counts[before]
+                    else None,
                 }
                 for name, counts in classes.items()
             }
@@ -221,8 +224,8 @@ class Candidates(Accumulator):
         }
 
 
-def _rejected(judged: int, left: int) -> float | None:
-    return percent(judged - left, judged) if judged else None
+def _class_of(tag: str) -> str:
+    return class_of(tag) or OTHER
 
 
 @dataclass
@@ -268,17 +271,20 @@ class Groups(Accumulator):
 
     Args:
         task: the task of the victim.
+        kinds: returns the kinds of the changed words of a record.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, kinds: Callable[[ExampleRecord], Iterable[str]]) -> None:
+        self._kinds = kinds
         self._groups: dict[str, AttackSums] = defaultdict(lambda: AttackSums(task))
         self._changed: Counter[str] = Counter()
         self._incomplete = 0
 
-    def add(self, record: ExampleRecord, kinds: Sequence[str]) -> None:
-        """Add a sentence with the kinds of its changed words."""
+    def add(self, record: ExampleRecord) -> None:
+        """Add a sentence."""
         if not record["edited"]:
             return
+        kinds = list(self._kinds(record))
         if len(kinds) != len(record["edited"]):
             self._incomplete += 1
             return
@@ -299,13 +305,12 @@ class Groups(Accumulator):
         words = {**self._changed, MIXED: None}  # its words are counted under their kinds
         kinds = order or sorted(self._changed, key=lambda kind: (-self._changed[kind], kind))
         names = [n for n in (*kinds, MIXED) if n in self._groups or self._changed[n]]
-        return {name: _row(self._groups[name], words.get(name, 0)) for name in names}
-
-
-def _row(sums: AttackSums, changed: int | None) -> dict[str, Any]:
-    return {
-        "sentences": sums.sums["sentences"],
-        "changed": changed,
-        "success_rate": sums.success_rate(),
-        **{f"{name}_drop": lost for name, lost in sums.drops().items()},
-    }
+        return {
+            name: {
+                "sentences": self._groups[name].sums["sentences"],
+                "changed": words.get(name, 0),
+                "success_rate": self._groups[name].success_rate(),
+                **{f"{score}_drop": lost for score, lost in self._groups[name].drops().items()},
+            }
+            for name in names
+        }

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Self, TextIO
+from typing import Self
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.victim import Victim
@@ -24,21 +24,18 @@ from robustparse.evaluation.records import (
     EXAMPLES,
     SUMMARY,
     ExampleRecord,
+    RecordFile,
     RunRecord,
     Summary,
     all_records,
-    append_record,
     check_record,
-    cut_off,
-    encode_record,
     read_summary,
-    records_by_id,
     share_files,
 )
 from robustparse.evaluation.shards import record_file, remove_record, write_shard
 from robustparse.evaluation.versions import versions
 from robustparse.files import as_written, locked, make_folder, write_json, write_pieces, written
-from robustparse.tasks.task import Task, Written
+from robustparse.tasks.task import Task
 from robustparse.types import Example
 
 _DELETE = "delete the file and run the attack again"
@@ -62,9 +59,9 @@ class AttackFolder:
         self.folder, self.task, self.attack, self.run = folder, task, attack, run
         self.totals = AttackSummary(task)
         self._examples = {example.id: example for example in examples}
-        self._positions: dict[int, int] = {}  # of each record's first byte in examples.jsonl
+        self._records = RecordFile(folder / EXAMPLES, ExampleRecord)
         self._read_earlier_records()
-        self.pending = [each for each in examples if each.id not in self._positions]
+        self.pending = [each for each in examples if each.id not in self._records.positions]
         last = record_file(folder) if "shard" in run else folder / SUMMARY
         done = not self.pending and last.exists()
         self.finished = read_summary(folder, _DELETE) if done else None
@@ -97,7 +94,7 @@ class AttackFolder:
         Raises:
             InputError: the file cannot be written.
         """
-        self._positions[record["id"]] = append_record(self.folder / EXAMPLES, record)
+        self._records.append(record)
         self.totals.add(record)
 
     def finish(self, speed: Speed) -> Summary:
@@ -115,8 +112,11 @@ class AttackFolder:
             written(self.folder / EXAMPLES) as examples,
             written(self.folder / f"adversarial{ending}") as adversarial,
         ):
-            pieces = self.task.files.write_all(self._sorted_into(examples))
-            head = write_pieces(adversarial, pieces)
+            attacked = (
+                (self._examples[record["id"]], record["adversarial_tokens"], None)
+                for record in self._records.sorted_into(examples)
+            )
+            head = write_pieces(adversarial, self.task.files.write_all(attacked))
         for file in share_files(self.folder):
             file.unlink()
         remove_logs(self.folder)
@@ -134,36 +134,26 @@ class AttackFolder:
             write_shard(self.folder, "attack", shard, self.task, run, sums, heads)
         return summary
 
-    def _sorted_into(self, examples: TextIO) -> Iterator[Written]:
-        """Write all records by id; yield each sentence with its adversarial words.
-
-        Raises:
-            InputError: see `records_by_id`.
-        """
-        for record in records_by_id(self.folder / EXAMPLES, self._positions, ExampleRecord):
-            examples.write(encode_record(record).decode())
-            yield self._examples[record["id"]], record["adversarial_tokens"], None
-
     def _read_earlier_records(self) -> None:
         """Read and check the records of an earlier run, and remove what a kill left behind."""
-        path = self.folder / EXAMPLES
-        stored = all_records(self.folder)
-        first = next(stored, None)
+        earlier = all_records(self.folder)
+        first = next(earlier, None)
         claim(self.folder, self.run, RunRecord, EXAMPLES, begun=first is not None)
-        end, of_processes = 0, []
-        for record, file, line, begin, record_end in chain([first] if first else [], stored):
-            with as_written(file, "attack", line=line):
+        of_processes = []
+        for stored in chain([first] if first else [], earlier):
+            record = stored.record
+            with as_written(stored.path, "attack", line=stored.line):
                 if record["id"] not in self._examples:
                     raise ValueError(f"no sentence {record['id']} in the data")
                 check_record(self.task, record, self._examples[record["id"]])
                 self.totals.add(record)
-            if file == path:
-                self._positions[record["id"]], end = begin, record_end
+            if stored.path == self._records.path:
+                self._records.keep(stored)
             else:
                 of_processes.append(record)
-        cut_off(path, end)
+        self._records.cut_off()
         for record in of_processes:
-            self._positions[record["id"]] = append_record(path, record)
+            self._records.append(record)
         for file in share_files(self.folder):
             file.unlink()
 

@@ -72,19 +72,14 @@ def write_log(folder: Path, formats: Sequence[Format], license: str = "unknown")
     summary, records = read_finished(folder)
     task = named(summary["task"], summary.get("language"))
     log = [dict(zip(COLUMNS, _log_row(task, record), strict=True)) for record in records]
-    files: dict[Path, bytes] = {}
-    tables = _tables(folder)
-    if "csv" in formats:
-        files[tables["csv"]] = _as_csv(log)
-    if "parquet" in formats:
-        files[tables["parquet"]] = as_parquet(log)
-    for path, content in files.items():
-        write_bytes(path, content)
+    paths = {format: path for format, path in _tables(folder).items() if format in formats}
+    for format, path in paths.items():
+        write_bytes(path, _as_csv(log) if format == "csv" else as_parquet(log))
     if "dataset" not in formats:
-        return list(files)
+        return [*paths.values()]
     card = attack_card(summary, read_run(folder), _about(summary), license)
     rows = [_dataset_row(task, record) for record in records]
-    return [*files, *write_dataset(folder / "dataset", rows, card)]
+    return [*paths.values(), *write_dataset(folder / "dataset", rows, card)]
 
 
 def _log_row(task: Task, record: ExampleRecord) -> Iterator[Any]:

@@ -12,7 +12,6 @@ import os
 import signal
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -33,9 +32,10 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.victim import Victim, counts_of
 from robustparse.errors import InputError, ProcessDiedError, Stopped
+from robustparse.evaluation.accumulator import added
 from robustparse.evaluation.records import (
     ExampleRecord,
-    GrowingFile,
+    RecordFile,
     append_record,
     example_record,
     share_file,
@@ -74,31 +74,12 @@ class Speed:
     counts: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, statistics: Statistics, counts: Mapping[str, int]) -> "Speed":
-        """Return the speed of a finished run in this process."""
-        return cls(
-            statistics.forwards,
-            statistics.texts,
-            statistics.seconds,
-            statistics.seconds,
-            statistics.victim_seconds,
-            dict(statistics.model_seconds),
-            dict(counts),
-        )
-
-    @classmethod
     def together(cls, speeds: Sequence["Speed"]) -> "Speed":
         """Add up the speeds of processes that ran at the same time."""
-        models = sorted({name for speed in speeds for name in speed.model_seconds})
-        return cls(
-            sum(speed.forwards for speed in speeds),
-            sum(speed.texts for speed in speeds),
-            max((speed.seconds for speed in speeds), default=0.0),
-            sum(speed.process_seconds for speed in speeds),
-            sum(speed.victim_seconds for speed in speeds),
-            {name: sum(speed.model_seconds.get(name, 0.0) for speed in speeds) for name in models},
-            dict(sum((Counter(speed.counts) for speed in speeds), Counter())),
-        )
+        total = added(map(asdict, (cls(), *speeds)))
+        total["seconds"] = max((speed.seconds for speed in speeds), default=0.0)
+        total["model_seconds"] = dict(sorted(total["model_seconds"].items()))
+        return cls(**total)
 
     def summary(self, sentences: int) -> dict[str, Any]:
         """Return the keys of ``summary.json``; values are None if no sentence was attacked."""
@@ -144,7 +125,8 @@ def attacked_records(
         for result in results:
             yield example_record(task, result)
     counts = {name: count - before[name] for name, count in counts_of(victim).items()}
-    return Speed.of(statistics, counts)
+    totals = {**vars(statistics), "model_seconds": dict(statistics.model_seconds)}
+    return Speed(**totals, process_seconds=statistics.seconds, counts=counts)
 
 
 def drain(records: Records, take: Callable[[ExampleRecord], None]) -> Speed:
@@ -257,7 +239,10 @@ class Ranks:
             RuntimeError: such a process raised another error; the message holds its traceback.
         """
         self._store.set(_PENDING, json.dumps([example.id for example in pending]))
-        others = {n: GrowingFile(share_file(self.folder, n)) for n in range(1, self.rank.count)}
+        others = {
+            rank: RecordFile(share_file(self.folder, rank), ExampleRecord)
+            for rank in range(1, self.rank.count)
+        }
         speeds: list[Speed] = []
         with closing(self._share(attacked, pending)) as share:
             attacking = True
@@ -316,9 +301,8 @@ class Ranks:
     def _ended(self, rank: int) -> Speed | None:
         """Return the speed of another rank if it has ended; raise its error if it failed."""
         process = self._started.get(rank)
-        alive = (
-            process is None or process.is_alive()
-        )  # before its message is read: it may end afterwards
+        # Asked before its message is read: it may end afterwards.
+        alive = process is None or process.is_alive()
         who = f"process {rank} of {self.rank.count}"
         if self._store.check([f"{_END}/{rank}"]):
             message = json.loads(self._store.get(f"{_END}/{rank}"))

@@ -1,7 +1,7 @@
 """The scores of an attack from its records: one accumulator for every command that needs them."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Self, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from robustparse.evaluation.accumulator import Accumulator
 from robustparse.evaluation.attack_details import AttackDetails
@@ -28,14 +28,6 @@ class AttackSummary(Accumulator):
         self.sums = AttackSums(task)
         self.details = AttackDetails(task)
         self.changeable = ChangeableSentences()
-
-    @classmethod
-    def of(cls, task: Task, records: Iterable[ExampleRecord]) -> Self:
-        """Add up records."""
-        summary = cls(task)
-        for record in records:
-            summary.add(record)
-        return summary
 
     def add(self, record: ExampleRecord) -> None:
         """Add a sentence."""

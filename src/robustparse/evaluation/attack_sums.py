@@ -1,7 +1,6 @@
 """Sums over attacked sentences, from which the scores and rates of an attack are computed."""
 
-from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 
 from robustparse.evaluation.accumulator import Accumulator
 from robustparse.evaluation.records import WHEN, ExampleRecord, When
@@ -24,14 +23,6 @@ class AttackSums(Accumulator):
     def __init__(self, task: Task) -> None:
         self.task = task
         self.sums = dict.fromkeys(self.names(task), 0)
-
-    @classmethod
-    def of(cls, task: Task, records: Iterable[ExampleRecord]) -> Self:
-        """Add up records."""
-        sums = cls(task)
-        for record in records:
-            sums.add(record)
-        return sums
 
     @staticmethod
     def names(task: Task) -> tuple[str, ...]:

@@ -28,11 +28,8 @@ from robustparse.evaluation.claim import claim
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.evaluation.records import (
     SUMMARY,
-    append_record,
-    cut_off,
-    encode_record,
+    RecordFile,
     read_record,
-    records_by_id,
     stored_records,
 )
 from robustparse.evaluation.shards import record_file, remove_record, write_shard
@@ -69,8 +66,9 @@ def certify_into(
     """
     with locked(make_folder(folder), "certify", "--out"):
         scores = CertifiedScores(victim.task, exhaustive.edits)
-        positions = _add_earlier(folder, exhaustive, examples, run, scores)
-        pending = [example for example in examples if example.id not in positions]
+        records = RecordFile(folder / CERTIFICATES, CertificateRecord)
+        _add_earlier(records, exhaustive, examples, run, scores)
+        pending = [example for example in examples if example.id not in records.positions]
         last = record_file(folder) if "shard" in run else folder / SUMMARY
         if not pending and last.exists():
             return read_certified_summary(folder)
@@ -79,13 +77,13 @@ def certify_into(
         with closing(exhaustive.certificates(pending, victim, statistics)) as certificates:
             for certificate in certificates:
                 record = certificate_record(victim.task, victim, certificate, exhaustive.edits)
-                positions[record["id"]] = append_record(folder / CERTIFICATES, record)
+                records.append(record)
                 scores.add(record)
                 on_sentence(scores)
         seconds = time.perf_counter() - begin
-        with written(folder / CERTIFICATES) as file:
-            for record in records_by_id(folder / CERTIFICATES, positions, CertificateRecord):
-                file.write(encode_record(record).decode())
+        with written(records.path) as file:
+            for _ in records.sorted_into(file):
+                pass
         sums = {
             "certified": scores.counts(),
             "pending": len(pending),
@@ -131,22 +129,22 @@ def read_certificates(folder: Path) -> list[CertificateRecord]:
 
 
 def _add_earlier(
-    folder: Path,
+    records: RecordFile[CertificateRecord],
     exhaustive: Exhaustive,
     examples: Sequence[Example],
     run: CertificateRun,
     scores: CertifiedScores,
-) -> dict[int, int]:
-    """Add the lines of an earlier run to the scores; map the id of each to its first byte."""
-    path, task = folder / CERTIFICATES, scores.task
+) -> None:
+    """Keep the lines of an earlier run, and add them to the scores."""
     by_id = {example.id: example for example in examples}
-    stored = [*stored_records(path, CertificateRecord)]
-    claim(folder, run, CertificateRun, CERTIFICATES, begun=bool(stored))
-    for record, _, line, _, _ in stored:
-        with as_written(path, "certify", line=line):
+    earlier = [*stored_records(records.path, CertificateRecord)]
+    claim(records.path.parent, run, CertificateRun, CERTIFICATES, begun=bool(earlier))
+    for stored in earlier:
+        record = stored.record
+        with as_written(records.path, "certify", line=stored.line):
             if record["id"] not in by_id:
                 raise ValueError(f"no sentence {record['id']} in the data")
-            check_certificate(task, record, by_id[record["id"]], exhaustive.edits)
+            check_certificate(scores.task, record, by_id[record["id"]], exhaustive.edits)
             scores.add(record)
-    cut_off(path, stored[-1].end if stored else 0)
-    return {each.record["id"]: each.begin for each in stored}
+        records.keep(stored)
+    records.cut_off()

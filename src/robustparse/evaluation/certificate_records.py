@@ -234,11 +234,7 @@ def check_certificate(
 def _refuted(
     task: Task, record: CertificateRecord, example: Example, size: int
 ) -> dict[str, dict[int, float]]:
-    """Return by score, for each refuted part, how many edits refute it.
-
-    Raises:
-        ValueError: a witness does not refute a part that it should.
-    """
+    """Return by score, for each refuted part, how many edits refute it."""
     refuted: dict[str, dict[int, float]] = {name: {} for name in task.scores.names}
     sums = dict(zip(task.scores.names, task.scores.sums, strict=False))
     for witness in record["witnesses"]:

@@ -1,9 +1,8 @@
 """Counts of the sentences that an attack could change; with few, its scores mean little."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
 
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.component import Component
@@ -40,14 +39,6 @@ class ChangeableSentences(Accumulator):
     stages: Counter[str] = field(default_factory=Counter)
     unchanged: Counter[str] = field(default_factory=Counter)
 
-    @classmethod
-    def of(cls, records: Iterable[ExampleRecord]) -> Self:
-        """Count records."""
-        counts = cls()
-        for record in records:
-            counts.add(record)
-        return counts
-
     def add(self, record: ExampleRecord) -> None:
         """Add a sentence."""
         if record["skipped"] or not record["targeted"]:
@@ -59,8 +50,7 @@ class ChangeableSentences(Accumulator):
             self.changeable += 1
         else:
             self.unchanged[str(record["queries"]["charged"])] += 1
-        for stage, count in counts.items():
-            self.stages[stage] += count
+        self.stages.update(counts)
 
     def summary(self) -> dict[str, int]:
         """Return the counts of sentences."""

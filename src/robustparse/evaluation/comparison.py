@@ -7,8 +7,9 @@ the paired permutation test, and a p-value adjusted for the number of difference
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from robustparse.errors import InputError
 from robustparse.evaluation.records import (
@@ -42,21 +43,6 @@ CLEAN = MEASURES[0]
 
 
 @dataclass(frozen=True)
-class Tested:
-    """The difference of one score between two systems.
-
-    Args:
-        points: the difference, in percentage points, with a 95 % interval.
-        p: probability of a difference at least as large if the systems are equivalent.
-        adjusted: p after Holm's correction for all computed differences.
-    """
-
-    points: Interval
-    p: float
-    adjusted: float
-
-
-@dataclass(frozen=True)
 class Difference:
     """The difference between a system and the first one in one measure of one score.
 
@@ -65,61 +51,74 @@ class Difference:
         measure: one of `MEASURES`; for evaluated systems `CLEAN` or the name of an operation.
         score: name of the score.
         first: the value of the first system, in percent.
-        tested: the system's value minus that of the first one.
+        points: the system's value minus that of the first one, with a 95 % interval.
+        p: probability of a difference at least as large if the systems are equivalent.
+        adjusted: p after Holm's correction for all computed differences.
     """
 
     system: int
     measure: str
     score: str
     first: float
-    tested: Tested
+    points: Interval
+    p: float
+    adjusted: float
 
 
-def compare_counts(
-    pairs: Sequence[tuple[AttackedCounts, AttackedCounts]],
-) -> list[Mapping[str, Tested]]:
-    """Compare the two systems of each pair by the counts of their sentences.
+class Measured(NamedTuple):
+    """One measure of two systems.
 
-    Returns:
-        For each pair, the second system's value minus the first one's: ``clean`` and ``attacked``
-        are scores, ``lost`` the points lost to the attack, and ``fooled`` the percentage of fooled
-        sentences. Holm's correction covers all of these together.
+    Attributes:
+        first: the value of the first system, in percent.
+        points: the value of the second system minus that of the first one.
+        values: the values of each sentence, of both systems.
+    """
+
+    first: float
+    points: Interval
+    values: Sequence[Sequence[int]]
+
+
+def measured(first: AttackedCounts, second: AttackedCounts) -> dict[str, Measured]:
+    """Compare two systems in each of `MEASURES`, by the counts of their sentences.
 
     Raises:
-        ValueError: the systems of a pair were not scored on the same sentences.
+        ValueError: the systems were not scored on the same sentences.
     """
-    differences = [
-        (points, paired_permutation(*of_sentences, seed=0))
-        for first, second in pairs
-        for points, of_sentences in _differences(first, second)
-    ]
-    adjusted = holm([p for _, p in differences])
-    tested = [
-        Tested(*difference, value) for difference, value in zip(differences, adjusted, strict=True)
-    ]
-    size = len(MEASURES)
-    rows = [tested[start : start + size] for start in range(0, len(tested), size)]
-    return [dict(zip(MEASURES, row, strict=True)) for row in rows]
-
-
-def _differences(
-    first: AttackedCounts, other: AttackedCounts
-) -> list[tuple[Interval, tuple[Sequence[int], Sequence[int]]]]:
-    """Return the difference in each of `MEASURES`, and both systems' values per sentence."""
+    counted, fooled = first.counted, [first.fooled(), second.fooled()]
+    before, after = (score_in_percent(getattr(first, when), counted) for when in WHEN)
     clean, attacked = (
-        (correct_parts(getattr(first, when)), correct_parts(getattr(other, when))) for when in WHEN
+        [correct_parts(getattr(system, when)) for system in (first, second)] for when in WHEN
     )
     lost = [
         [old - new for old, new in zip(*each, strict=True)]
         for each in zip(clean, attacked, strict=True)
     ]
-    fooled = (first.fooled(), other.fooled())
-    ones = [1] * len(first.counted)
+    return {
+        "clean": Measured(before, _gained([first.clean, second.clean], counted), clean),
+        "attacked": Measured(after, second.gained(first), attacked),
+        "lost": Measured(before - after, second.lost_beyond(first), lost),
+        "fooled": Measured(
+            100 * sum(fooled[0]) / len(counted), _gained(fooled, [1] * len(counted)), fooled
+        ),
+    }
+
+
+def _gained(right: Sequence[Sequence[Any]], counted: Sequence[int]) -> Interval:
+    """Estimate how many points more than the first system the second one scores."""
+    return paired_bootstrap(lambda scores: scores[1] - scores[0], right, counted, seed=0)
+
+
+def differences(rows: Mapping[tuple[int, str, str], Measured]) -> list[Difference]:
+    """Test the differences of systems from the first one; Holm's correction covers all of them.
+
+    Args:
+        rows: the differences by the index of the system, the measure and the score.
+    """
+    p_values = [paired_permutation(*each.values, seed=0) for each in rows.values()]
     return [
-        (paired_bootstrap(_difference, [first.clean, other.clean], first.counted, seed=0), clean),
-        (other.gained(first), attacked),
-        (other.lost_beyond(first), (lost[0], lost[1])),
-        (paired_bootstrap(_difference, fooled, ones, seed=0), fooled),
+        Difference(*key, each.first, each.points, p, adjusted)
+        for (key, each), p, adjusted in zip(rows.items(), p_values, holm(p_values), strict=True)
     ]
 
 
@@ -130,16 +129,20 @@ class SentenceCounts:
     Args:
         task: the task of the answers.
         records: the lines of ``examples.jsonl``.
-        sentences: their texts and gold answers.
-        counted: counted units of each sentence.
-        right: correct units of each sentence by (when, sum).
     """
 
     task: Task
-    records: list[ExampleRecord]
-    sentences: list[Any]
-    counted: list[int]
-    right: dict[tuple[When, str], list[int]]
+    records: Sequence[ExampleRecord]
+
+    @property
+    def sentences(self) -> list[Any]:
+        """The texts and the gold answers."""
+        return [(each["tokens"], each.get("context"), each["gold"]) for each in self.records]
+
+    @property
+    def counted(self) -> list[int]:
+        """The counted units of each sentence."""
+        return [record["counted"] for record in self.records]
 
     def of(self, score: str) -> AttackedCounts:
         """Return the counts behind one score."""
@@ -148,8 +151,10 @@ class SentenceCounts:
 
     def sums(self, when: When) -> dict[str, list[int]]:
         """Return the sums of each sentence by name, and the counted units."""
-        scores = self.task.scores
-        return {"counted": self.counted, **{name: self.right[when, name] for name in scores.sums}}
+        right = {
+            name: [each[when][name] for each in self.records] for name in self.task.scores.sums
+        }
+        return {"counted": self.counted, **right}
 
 
 def compare(folders: Sequence[Path]) -> list[Difference]:
@@ -179,28 +184,14 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
     systems = [read_counts(folder) for folder in folders]
     check_same_sentences(systems, folders)
     first, *others = systems
-    scores = first.task.scores.names
-    rows = [(index, score) for index in range(len(others)) for score in scores]
-    tested = compare_counts([(first.of(score), others[index].of(score)) for index, score in rows])
-    return [
-        Difference(index, measure, score, _percent(first.of(score), measure), difference)
-        for (index, score), measures in zip(rows, tested, strict=True)
-        for measure, difference in measures.items()
-    ]
-
-
-def _percent(counts: AttackedCounts, measure: str) -> float:
-    """Return one of `MEASURES` of a system."""
-    if measure == "fooled":
-        return 100 * sum(counts.fooled()) / len(counts.counted)
-    clean, attacked = (
-        score_in_percent(right, counts.counted) for right in (counts.clean, counts.attacked)
+    return differences(
+        {
+            (system, measure, score): each
+            for system, other in enumerate(others)
+            for score in first.task.scores.names
+            for measure, each in measured(first.of(score), other.of(score)).items()
+        }
     )
-    return {"clean": clean, "attacked": attacked, "lost": clean - attacked}[measure]
-
-
-def _difference(scores: Any) -> Any:
-    return scores[1] - scores[0]
 
 
 def read_counts(folder: Path) -> SentenceCounts:
@@ -212,17 +203,13 @@ def read_counts(folder: Path) -> SentenceCounts:
     summary, records = read_finished(folder)
     with as_written(folder / SUMMARY, "attack"):
         task = named(summary["task"])
-    keys = [(when, part) for when in WHEN for part in task.scores.sums]
-    counts = SentenceCounts(task, records, [], [], {key: [] for key in keys})
+    counts = SentenceCounts(task, records)
     for record in records:
         with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
-            counts.sentences.append((record["tokens"], record.get("context"), record["gold"]))
-            counts.counted.append(record["counted"])
-            for when, part in keys:
-                right = operator.index(record[when][part])
-                if not 0 <= right <= counts.counted[-1]:
-                    raise ValueError(f"{right} right parts of {counts.counted[-1]}")
-                counts.right[when, part].append(right)
+            for when, name in product(WHEN, task.scores.sums):
+                right = operator.index(record[when][name])
+                if not 0 <= right <= record["counted"]:
+                    raise ValueError(f"{right} right parts of {record['counted']}")
     if not any(counts.counted):
         raise InputError("nothing was counted", path=folder / EXAMPLES)
     return counts
@@ -236,46 +223,38 @@ def is_evaluated(folder: Path) -> bool:
 def _compare_evaluated(folders: Sequence[Path]) -> list[Difference]:
     systems = [_evaluated(folder) for folder in folders]
     task, first = systems[0]
-    rows = []
-    for system, (other, folder) in enumerate(zip(systems[1:], folders[1:], strict=True)):
-        if other[0].name != task.name or other[1].keys() != first.keys():
-            problem = f"has the scores {', '.join(other[1])} of the task {other[0].name}"
+    rows: dict[tuple[int, str, str], Measured] = {}
+    for system, ((other_task, others), folder) in enumerate(
+        zip(systems[1:], folders[1:], strict=True)
+    ):
+        if other_task.name != task.name or others.keys() != first.keys():
+            problem = f"has the scores {', '.join(others)} of the task {other_task.name}"
             expected = f"{', '.join(first)} of the task {task.name}, as {folders[0]} has"
             raise InputError(problem, path=folder, key="--compare", expected=expected)
         for measure, counts in first.items():
-            same = other[1][measure]
-            if counts.sentences != same.sentences or counts.counted != same.counted:
+            same = others[measure]
+            counted = counts.sums["counted"]
+            if counts.sentences != same.sentences or counted != same.sums["counted"]:
                 problem = f"{measure!r}: other sentences, gold answers or punctuation"
                 remedy = "evaluate the same data, with the same --seed and settings"
                 expected = f"those of {folders[0]}"
                 raise InputError(problem, path=folder, expected=expected, remedy=remedy)
-            rows += [(system, measure, score) for score in task.scores.names]
-    tested, percents = [], []
-    for system, measure, score in rows:
-        counts = first[measure]
-        both = [
-            counts_of(task.scores, score, {"counted": counts.counted, **each.right})
-            for each in (counts, systems[1 + system][1][measure])
-        ]
-        points = paired_bootstrap(_difference, both, counts.counted, seed=0)
-        tested.append((points, paired_permutation(*map(correct_parts, both), seed=0)))
-        percents.append(score_in_percent(both[0], counts.counted))
-    adjusted = holm([p for _, p in tested])
-    return [
-        Difference(system, measure, score, percent, Tested(*pair, value))
-        for (system, measure, score), percent, pair, value in zip(
-            rows, percents, tested, adjusted, strict=True
-        )
-    ]
+            for score in task.scores.names:
+                right = [counts_of(task.scores, score, each.sums) for each in (counts, same)]
+                rows[system, measure, score] = Measured(
+                    score_in_percent(right[0], counted),
+                    _gained(right, counted),
+                    [*map(correct_parts, right)],
+                )
+    return differences(rows)
 
 
 @dataclass(frozen=True)
 class _RowCounts:
-    """Texts with gold answers, counted and correct units of each row of an operation."""
+    """Texts with gold answers, and the sums of each row of an operation, by name."""
 
     sentences: list[Any]
-    counted: list[int]
-    right: dict[str, list[int]]
+    sums: dict[str, list[int]]
 
 
 def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
@@ -290,17 +269,14 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
     for path, (line, row) in ((one, each) for one in files for each in read_rows(one)):
         parts = right_parts(task, row, path, line)
         measure = str(row.get("operation", CLEAN))
-        counts = measures.setdefault(
-            measure, _RowCounts([], [], {name: [] for name in task.scores.sums})
-        )
+        counts = measures.setdefault(measure, _RowCounts([], {name: [] for name in parts}))
         with as_written(path, "evaluate", line=line):
             original = row["original"]["tokens"] if "operation" in row else None
             texts = (original, row["tokens"], row.get("context"))
             counts.sentences.append((row["row"], *texts, row["gold"]))
-        counts.counted.append(parts["counted"])
-        for name, values in counts.right.items():
+        for name, values in counts.sums.items():
             values.append(parts[name])
-    rows = len(measures[CLEAN].counted) if CLEAN in measures else 0
+    rows = len(measures[CLEAN].sentences) if CLEAN in measures else 0
     if scores.sentences not in (None, rows):
         raise InputError(
             f"has {rows} rows of unchanged sentences",
@@ -309,7 +285,7 @@ def _evaluated(folder: Path) -> tuple[Task, dict[str, _RowCounts]]:
             remedy="run evaluate again with the same --out",
         )
     for measure, counts in measures.items():
-        if not any(counts.counted):
+        if not any(counts.sums["counted"]):
             raise InputError(f"nothing was counted in {measure!r}", path=folder)
     return task, measures
 

@@ -27,7 +27,6 @@ from robustparse.evaluation.clean import AnsweringVictim, gold_losses, one_model
 from robustparse.evaluation.rows import PerturbedAnswers
 from robustparse.files import plain_name
 from robustparse.metrics import percent
-from robustparse.models.base import Model
 from robustparse.tasks.registry import pairs_of
 from robustparse.tasks.task import Task, WritesPairs
 from robustparse.tasks.text import PAIR_COLUMNS
@@ -258,7 +257,9 @@ def checked_pairs(
     pairs = read_perturbed_pairs(folder, victim.task)
     check_originals(victim.task, pairs, examples)
     if (known := one_model(victim)) is not None:
-        _check_answers(known.model, pairs)
+        for rows in pairs.values():
+            with located(rows[0].original.path):
+                known.model.codec.encode([row.perturbed for row in rows], "none")
     return pairs
 
 
@@ -277,12 +278,6 @@ def rows_of_pairs(outcomes: Mapping[str, Sequence[PairOutcome]]) -> Iterator[Per
             yield PerturbedAnswers(operation, *texts, *row.answers, row.losses)
 
 
-def _check_answers(model: Model, pairs: Mapping[str, Sequence[PerturbedPair]]) -> None:
-    for rows in pairs.values():
-        with located(rows[0].original.path):
-            model.codec.encode([row.perturbed for row in rows], "none")
-
-
 def _right(task: Task, answer: object, example: Example) -> bool:
     counted = task.scores.counted(example.sentence, "none")
     sums = task.scores.correct(answer, example, counted)
@@ -295,6 +290,8 @@ def _scores(rows: Sequence[PairOutcome]) -> PairScores:
     grown = None if rows[0].grown is None else np.array([row.grown for row in rows])
     changed = np.array([_words(row.pair.perturbed) != _words(row.pair.original) for row in rows])
     answerable = np.array([row.answerable for row in rows])
+    unknown = [row.unknown for row in rows if row.unknown is not None]
+    words = sum(len(_words(row.pair.perturbed)) for row in rows)
     first = {(*map(_text, row.pair), str(row.pair.original.gold)): i for i, row in enumerate(rows)}
     return PairScores(
         rows=len(rows),
@@ -306,16 +303,7 @@ def _scores(rows: Sequence[PairOutcome]) -> PairScores:
         answerable=_share(after[answerable]),
         deduplicated=_share(after[[*first.values()]]),
         attainable=_share(before & answerable),
-        unknown_words=_unknown_words(rows),
-    )
-
-
-def _unknown_words(rows: Sequence[PairOutcome]) -> float | None:
-    counts = [row.unknown for row in rows if row.unknown is not None]
-    return (
-        percent(sum(counts), sum(len(_words(row.pair.perturbed)) for row in rows))
-        if counts
-        else None
+        unknown_words=percent(sum(unknown), words) if unknown else None,
     )
 
 

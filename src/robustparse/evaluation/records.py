@@ -18,6 +18,7 @@ from typing import (
     NamedTuple,
     NotRequired,
     Required,
+    TextIO,
     TypedDict,
     TypeVar,
     cast,
@@ -349,53 +350,78 @@ def stored_records(path: Path, kind: type[Row], begin: int = 0) -> Iterator[Stor
             begin = end
 
 
-def cut_off(path: Path, end: int) -> None:
-    """Remove what a kill left behind the last complete record of a growing file.
+class RecordFile(Generic[Row]):
+    """The records of a run, which are appended as sentences finish and sorted by id at the end.
 
     Args:
-        path: the file; a missing file stays missing.
-        end: the last byte of its last complete record (exclusive).
-    """
-    if path.exists():
-        with path.open("rb+") as file:
-            if end < path.stat().st_size:
-                file.truncate(end)
-            file.seek(max(0, end - 1))
-            if file.read(1) not in (b"", b"\n"):
-                file.write(b"\n")
-
-
-def records_by_id(path: Path, positions: Mapping[int, int], kind: type[Row]) -> Iterator[Row]:
-    """Yield the records of a growing file, sorted by id.
-
-    Args:
-        path: the file.
-        positions: the first byte of each record, by id.
+        path: the file, such as ``examples.jsonl``; it need not exist yet.
         kind: the type of the records.
 
-    Raises:
-        InputError: records are gone, because another program changed the file; raised at the end.
+    Attributes:
+        positions: the first byte of each record by id.
     """
-    lost = 0
-    path.touch()  # nothing may have been written, or another program deleted the file
-    with path.open("rb") as file:
-        for id_, position in sorted(positions.items()):
-            file.seek(position)
-            try:
-                record = decode(file.readline(), kind, path)
-            except InputError:
-                record = None
-            if record is None or record["id"] != id_:
-                lost += 1
-                continue
-            yield record
-    if lost:
-        raise InputError(
-            f"lacks {lost} of {len(positions)} sentences: another program changed it during the "
-            "run",
-            path=path,
-            remedy="run the same command again, which does them again",
-        )
+
+    def __init__(self, path: Path, kind: type[Row]) -> None:
+        self.path, self.kind = path, kind
+        self.positions: dict[int, int] = {}
+        self._end = 0  # of the last record
+
+    def keep(self, stored: StoredRecord[Row]) -> None:
+        """Keep a record that stands in the file; records are kept in the order of the file."""
+        self.positions[stored.record["id"]], self._end = stored.begin, stored.end
+
+    def new_records(self) -> Iterator[Row]:
+        """Yield the complete records that another process has appended since the last call."""
+        for stored in stored_records(self.path, self.kind, self._end):
+            self.keep(stored)
+            yield stored.record
+
+    def cut_off(self) -> None:
+        """Remove what a kill left behind the last record that is kept."""
+        if self.path.exists():
+            with self.path.open("rb+") as file:
+                if self._end < self.path.stat().st_size:
+                    file.truncate(self._end)
+                file.seek(max(0, self._end - 1))
+                if file.read(1) not in (b"", b"\n"):
+                    file.write(b"\n")
+
+    def append(self, record: Row) -> None:
+        """Append a record, which is on disk when this returns.
+
+        Raises:
+            InputError: see `append_record`.
+        """
+        self.positions[record["id"]] = append_record(self.path, record)
+
+    def sorted_into(self, text: TextIO) -> Iterator[Row]:
+        """Write all records by id into another file; yield each of them.
+
+        Raises:
+            InputError: records are gone, because another program changed the file; raised at the
+                end.
+        """
+        lost = 0
+        self.path.touch()  # nothing may have been written, or another program deleted the file
+        with self.path.open("rb") as file:
+            for id_, position in sorted(self.positions.items()):
+                file.seek(position)
+                try:
+                    record = decode(file.readline(), self.kind, self.path)
+                except InputError:
+                    record = None
+                if record is None or record["id"] != id_:
+                    lost += 1
+                    continue
+                text.write(encode_record(record).decode())
+                yield record
+        if lost:
+            raise InputError(
+                f"lacks {lost} of {len(self.positions)} sentences: another program changed it "
+                "during the run",
+                path=self.path,
+                remedy="run the same command again, which does them again",
+            )
 
 
 def read_records(path: Path) -> Iterator[ExampleRecord]:
@@ -408,13 +434,13 @@ def read_records(path: Path) -> Iterator[ExampleRecord]:
     for stored in stored_records(path, ExampleRecord):
         record = stored.record
         with as_written(path, "attack", line=stored.line):
-            if record["edited"] != _edited(record["tokens"], record["adversarial_tokens"]):
+            if record["edited"] != edited_positions(record["tokens"], record["adversarial_tokens"]):
                 raise ValueError("edited does not follow from the words")
         yield record
 
 
-def _edited(words: Sequence[str], new: Sequence[str]) -> list[int]:
-    """Return the positions of changed words.
+def edited_positions(words: Sequence[str], new: Sequence[str]) -> list[int]:
+    """Return the positions of changed words, from 0.
 
     Raises:
         ValueError: there are not as many words as before.
@@ -445,23 +471,6 @@ def all_records(folder: Path) -> Iterator[StoredRecord[ExampleRecord]]:
             if stored.record["id"] not in known:
                 known.add(stored.record["id"])
                 yield stored
-
-
-class GrowingFile:
-    """A file to which another process appends records.
-
-    Args:
-        path: the file, which need not exist yet.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._read = path, 0
-
-    def new_records(self) -> Iterator[ExampleRecord]:
-        """Yield the complete records that were appended since the last call."""
-        for stored in stored_records(self._path, ExampleRecord, self._read):
-            self._read = stored.end
-            yield stored.record
 
 
 def example_record(task: Task, result: AttackResult) -> ExampleRecord:
@@ -523,7 +532,7 @@ def check_record(task: Task, record: ExampleRecord, example: Example) -> None:
         text=reading.sentence,
         words=new,
         read=reading.of(new),
-        edited=tuple(_edited(reading.sentence.words, new)),
+        edited=tuple(edited_positions(reading.sentence.words, new)),
         clean=clean,
         attacked=attacked,
         counted=tuple(counted.tolist()),

@@ -165,34 +165,22 @@ class AttackedCounts:
 
     def lost(self) -> Interval:
         """Estimate the points that the system loses to the attack."""
-
-        def lost(scores: Scores) -> Scores:
-            c, a = scores
-            points: Scores = c - a
-            return points
-
-        return self.estimate(lost, self.clean, self.attacked)
+        return self.estimate(lambda scores: scores[0] - scores[1], self.clean, self.attacked)
 
     def lost_beyond(self, first: "AttackedCounts") -> Interval:
         """Estimate how many points more than another system this one loses to the attack."""
 
-        def difference(scores: Scores) -> Scores:
-            c_first, a_first, c, a = scores
-            points: Scores = (c - a) - (c_first - a_first)
-            return points
+        def difference(scores: Scores) -> Any:
+            clean_first, attacked_first, clean, attacked = scores
+            return (clean - attacked) - (clean_first - attacked_first)
 
         both = (first.clean, first.attacked, self.clean, self.attacked)
         return self.estimate(difference, *both, others=(first,))
 
     def gained(self, first: "AttackedCounts") -> Interval:
         """Estimate how many points more than another system this one scores under attack."""
-
-        def difference(scores: Scores) -> Scores:
-            a_first, a = scores
-            points: Scores = a - a_first
-            return points
-
-        return self.estimate(difference, first.attacked, self.attacked, others=(first,))
+        both = (first.attacked, self.attacked)
+        return self.estimate(lambda scores: scores[1] - scores[0], *both, others=(first,))
 
     def estimate(
         self,

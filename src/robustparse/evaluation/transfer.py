@@ -95,28 +95,29 @@ def check_same(sources: Sequence[Source]) -> None:
     Raises:
         InputError: names the source and the first sentence that differs.
     """
-    first = sources[0]
     for source in sources[1:]:
-        if source.task.name != first.task.name:
-            problem = f"answers the task {source.task.name}"
-            expected = f"{first.task.name}, as {first.name} does"
+        if difference := _difference(sources[0], source):
+            problem, expected = difference
             raise InputError(problem, path=source.name, expected=expected)
-        if len(source.originals) != len(first.originals):
-            problem = f"an attack on {len(source.originals)} sentences"
-            expected = f"the {len(first.originals)} of {first.name}"
-            raise InputError(problem, path=source.name, expected=expected)
-        for original, other in zip(first.originals, source.originals, strict=True):
-            expected = f"the sentences of {first.name}"
-            if original.sentence != other.sentence:
-                problem = f"sentence {original.id + 1} is {' '.join(other.sentence.words)!r:.60}"
-                raise InputError(problem, path=source.name, expected=expected)
-            if original.gold != other.gold:
-                problem = f"sentence {original.id + 1} has another gold answer"
-                raise InputError(problem, path=source.name, expected=expected)
-        same = zip(first.counted, source.counted, strict=True)
-        if not all(np.array_equal(*pair) for pair in same):
-            problem = "its scores count other words"
-            raise InputError(problem, path=source.name, expected=f"the punctuation of {first.name}")
+
+
+def _difference(first: Source, source: Source) -> tuple[str, str] | None:
+    """Return how a source differs from the first one, and what is expected, if it does."""
+    if source.task.name != first.task.name:
+        expected = f"{first.task.name}, as {first.name} does"
+        return f"answers the task {source.task.name}", expected
+    if (size := len(source.originals)) != len(first.originals):
+        return f"an attack on {size} sentences", f"the {len(first.originals)} of {first.name}"
+    expected = f"the sentences of {first.name}"
+    for original, other in zip(first.originals, source.originals, strict=True):
+        if original.sentence != other.sentence:
+            words = " ".join(other.sentence.words)
+            return f"sentence {original.id + 1} is {words!r:.60}", expected
+        if original.gold != other.gold:
+            return f"sentence {original.id + 1} has another gold answer", expected
+    if not all(map(np.array_equal, first.counted, source.counted)):
+        return "its scores count other words", f"the punctuation of {first.name}"
+    return None
 
 
 def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[str, Transfer]]:

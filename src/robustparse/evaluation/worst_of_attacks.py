@@ -25,7 +25,6 @@ from robustparse.evaluation.comparison import (
 from robustparse.evaluation.records import EXAMPLES, REMEDY, WHEN, RunRecord, When, read_run
 from robustparse.evaluation.significance import (
     Interval,
-    Scores,
     counts_of,
     paired_bootstrap,
     score_in_percent,
@@ -151,7 +150,7 @@ def _worst(attacks: Sequence[tuple[Path, RunRecord]]) -> WorstOfAttacks:
             for (folder, run), each in zip(attacks, counts, strict=True)
         ),
         worst={
-            name: paired_bootstrap(_only, [of_score], counted, seed=0)
+            name: paired_bootstrap(lambda scores: scores[0], [of_score], counted, seed=0)
             for name, of_score in right.items()
         },
         right=right,
@@ -179,11 +178,6 @@ def sums_in_all(
     return clean, worst | {name: clean[name] for name in further}  # no parts of gold answers
 
 
-def _only(scores: Scores) -> Scores:
-    only: Scores = scores[0]
-    return only
-
-
 def _right_in_all(
     counts: Sequence[SentenceCounts], folders: Sequence[Path], when: When
 ) -> dict[str, list[int]]:
@@ -204,11 +198,7 @@ def _right_in_all(
 def _right(
     counts: SentenceCounts, folder: Path, when: When
 ) -> Iterator[dict[str, NDArray[np.bool_]]]:
-    """Yield which parts of the answer to each sentence are right; see `Scores.right`.
-
-    Raises:
-        InputError: the answers do not have the correct parts that the line counts.
-    """
+    """Yield which parts of the answer to each sentence are right; see `Scores.right`."""
     for record in counts.records:
         with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
             parts = counts.task.scores.right(record, when)

@@ -15,8 +15,9 @@ from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-define
 
 from robustparse import trust
 from robustparse.errors import InputError, did_you_mean, reason
-from robustparse.options.arguments import YAML, Arguments
+from robustparse.options.arguments import Arguments
 from robustparse.options.installed import CONFIGS, names_in
+from robustparse.options.tokens import YAML
 
 _KEY = re.compile(r'Parser key "([^"]+)":')
 _CLASS = re.compile(r"class_path '([^']+)'")

@@ -9,7 +9,7 @@ import yaml
 
 from robustparse import perturbations
 from robustparse.errors import InputError
-from robustparse.options.arguments import each_option
+from robustparse.options.tokens import each_option
 from robustparse.options.yaml_files import parse_yaml
 from robustparse.perturbations.perturbation import Perturbation, plain_name
 

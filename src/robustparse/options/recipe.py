@@ -13,9 +13,10 @@ from jsonargparse import ArgumentError, ArgumentParser, Namespace
 from robustparse import trust
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError
-from robustparse.options.arguments import YAML, Arguments, check_objects, checked, each_option
+from robustparse.options.arguments import Arguments, check_objects, checked
 from robustparse.options.failures import mistake_in, parsing_error
 from robustparse.options.recipe_digests import located_class
+from robustparse.options.tokens import YAML, each_option
 from robustparse.options.yaml_files import read_yaml
 
 
@@ -134,14 +135,10 @@ def _with_inner_files(value: Any, above: tuple[Path, ...]) -> Any:
         for path in (above[-1].parent / value, Path(value)):
             if os.path.isfile(path) and path.resolve() not in above:  # noqa: PTH113 - of any length
                 content = read_yaml(path)
-                if _describes_objects(content):
+                items = content if isinstance(content, list) else [content]
+                if all(isinstance(item, dict) and "class_path" in item for item in items):
                     return _with_inner_files(content, (*above, path.resolve()))
     return value
-
-
-def _describes_objects(content: Any) -> bool:
-    items = content if isinstance(content, list) else [content]
-    return all(isinstance(item, dict) and "class_path" in item for item in items)
 
 
 def _parser(kind: type) -> ArgumentParser:

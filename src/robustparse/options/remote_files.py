@@ -16,7 +16,7 @@ from typing import Any
 
 from robustparse.errors import InputError, say
 from robustparse.files import BLOCKS, folder_digest
-from robustparse.options.arguments import TAKE_SEVERAL, each_option, plain_key
+from robustparse.options.tokens import TAKE_SEVERAL, each_option, plain_key
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _OUT, _POSITIONAL = "out", "a positional argument"
@@ -83,11 +83,7 @@ def _keys(
 
 
 def _place(url: str) -> tuple[Path, str]:
-    """Return the local folder for a remote path, the same for every command, and the path's name.
-
-    Raises:
-        InputError: the path has no name.
-    """
+    """Return the local folder of a remote path, the same for every command, and its name there."""
     path = re.split("[?#]", url.partition("://")[2])[0]
     name = path.rstrip("/").rpartition("/")[2]
     if name in ("", ".", ".."):
@@ -97,12 +93,7 @@ def _place(url: str) -> tuple[Path, str]:
 
 @contextmanager
 def _opened(url: str, doing: str) -> Iterator[tuple[Any, str]]:
-    """Yield the file system of a remote path, and the path in it.
-
-    Raises:
-        InputError: no package knows the scheme, the package is missing, or anything fails: each
-            package has errors of its own.
-    """
+    """Yield the file system of a remote path, and the path in it."""
     from fsspec.core import url_to_fs
 
     try:
@@ -118,11 +109,7 @@ def _opened(url: str, doing: str) -> Iterator[tuple[Any, str]]:
 
 
 def _downloaded(url: str) -> Path:
-    """Return a copy of a remote file or folder; other contents get another local path.
-
-    Raises:
-        InputError: there is none, it cannot be read, or a name in it leads out of the folder.
-    """
+    """Return a copy of a remote file or folder; other contents get another local path."""
     folder, name = _place(url)
     folder.mkdir(parents=True, exist_ok=True)
     with (
@@ -149,11 +136,7 @@ def _downloaded(url: str) -> Path:
 
 
 def _output(url: str) -> Path:
-    """Return the local path of an output, whose place is free and can be written.
-
-    Raises:
-        InputError: the place exists or cannot be written, or several processes would write it.
-    """
+    """Return the local path of an output, whose place is free and can be written."""
     if os.environ.get("WORLD_SIZE", "1") != "1":
         remedy = "share the sentences by --shard instead"
         raise InputError("several processes were launched", path=url, remedy=remedy)

@@ -43,15 +43,17 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
             decimal.
     """
     try:
-        _check_size(text, path, key)
+        _check_size(text)
         node: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
         if node is not None:
-            _check_collections(node, path, key, set())
+            _check_collections(node, set())
             # Finds values that no type can hold, and puts merged keys into their mappings.
             _LOADER("").construct_document(node)
+    except InputError as error:
+        error.path, error.key = None if path is None else str(path), key
+        error.line = error.line if path is not None else None
+        raise
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         begin = getattr(error, "context_mark", None)
@@ -64,22 +66,23 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
     return node
 
 
-def _check_collections(
-    node: yaml.Node, path: Path | None, key: str | None, seen: set[yaml.Node]
-) -> None:
+def _check_collections(node: yaml.Node, seen: set[yaml.Node]) -> None:
     """Reject duplicate keys, collections such as ``!!set``, and numbers that are not decimal."""
-    if isinstance(node, yaml.ScalarNode):
-        _check_number(node, path, key)
+    line = node.start_mark.line + 1
+    # Octal, or in base 60, such as 1:30.
+    if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
+        found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
+        remedy = "write a decimal number, or put a text in quotation marks"
+        raise NotYAMLError(found, line=line, remedy=remedy)
     if node in seen or not isinstance(node, yaml.CollectionNode):
         return
     seen.add(node)
     if node.tag in _UNUSED:
         found, expected = f"a !!{node.tag.rpartition(':')[2]}", "a list, or keys and values"
-        line = node.start_mark.line + 1 if path is not None else None
-        raise InputError(found, path=path, line=line, key=key, expected=expected)
+        raise InputError(found, line=line, expected=expected)
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _check_collections(item, path, key, seen)
+            _check_collections(item, seen)
         return
     lines: dict[tuple[str, str], int] = {}
     for name, value in node.value:
@@ -90,27 +93,17 @@ def _check_collections(
                 given = (name.tag, name.value.removesuffix("+"))  # NAME+ adds to the list NAME
             if given in lines:
                 found = f"{given[1]!r} appears twice, first in line {lines[given]}"
-                where = line if path is not None else None
-                raise InputError(found, path=path, line=where, key=key, remedy="remove one of them")
+                raise InputError(found, line=line, remedy="remove one of them")
             lines[given] = line
-        _check_collections(value, path, key, seen)
+        _check_collections(value, seen)
 
 
-def _check_number(node: yaml.ScalarNode, path: Path | None, key: str | None) -> None:
-    """Reject numbers that YAML does not read as decimal: octal, or in base 60, such as 1:30."""
-    if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
-        found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
-        line = node.start_mark.line + 1 if path is not None else None
-        remedy = "write a decimal number, or put a text in quotation marks"
-        raise NotYAMLError(found, path=path, line=line, key=key, remedy=remedy)
-
-
-def _check_size(text: str, path: Path | None, key: str | None) -> None:
+def _check_size(text: str) -> None:
     """Go through a text event by event, which builds nothing and stops at the first excess."""
 
     def refuse(found: str, event: yaml.Event) -> InputError:
-        line = None if path is None or event.start_mark is None else event.start_mark.line + 1
-        return InputError(found, path=path, line=line, key=key)
+        line = event.start_mark.line + 1 if event.start_mark is not None else None
+        return InputError(found, line=line)
 
     sizes: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = []  # anchors of open collections, values before them

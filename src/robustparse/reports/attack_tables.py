@@ -18,12 +18,21 @@ from robustparse.reports.tables import ARROW, MISSING, Section, Table, shown
 # A summary with details has one of these keys; `robustparse measure` adds the second.
 MEASURED = ("edits_per_success", "word_similarity")
 
-EFFORT = (
-    *("System", "Edits\nall", "Edits\nsuccess", "Perturbed\nwords %"),
-    *("Queries\nall", "Queries\nsuccess"),
-    *("Queries\nfailure", "Perplexity", "Word\nsimilarity", "Sentence\nsimilarity"),
-    *("Changed\nwords", "Out of\nvocabulary", "Out of\ntraining"),
-)
+# Columns of the effort: the format, and the keys of one value of a summary, or of two.
+EFFORT: Mapping[str, tuple[str, *tuple[tuple[str, ...], ...]]] = {
+    "Edits\nall": (".1f", ("edits_per_sentence",)),
+    "Edits\nsuccess": (".1f", ("edits_per_success",)),
+    "Perturbed\nwords %": (".1f", ("perturbed_words",)),
+    "Queries\nall": (".1f", ("queries_per_sentence", "charged")),
+    "Queries\nsuccess": (".1f", ("queries_per_success", "charged")),
+    "Queries\nfailure": (".1f", ("queries_per_failure", "charged")),
+    "Perplexity": (".1f", ("perplexity", "clean"), ("perplexity", "attacked")),
+    "Word\nsimilarity": (".2f", ("word_similarity", "changed")),
+    "Sentence\nsimilarity": (".2f", ("sentence_similarity", "changed")),
+    "Changed\nwords": (",.0f", ("unseen", "changed")),
+    "Out of\nvocabulary": (",.0f", ("unseen", "oov", "before"), ("unseen", "oov", "after")),
+    "Out of\ntraining": (",.0f", ("unseen", "oot", "before"), ("unseen", "oot", "after")),
+}
 TAGS, RELATIONS = "Parts of speech", "Relations"
 RECIPE = ("Part", "Is", "With")
 DIFFERENCES = ("System", "Score", "First", "Points [95 %]", "p", "p, Holm")
@@ -42,14 +51,16 @@ def details(systems: Sequence[AttackedSystem]) -> list[Section]:
     rows, tags, relations, candidates, classes = [], [], [], [], []
     for system in known:
         with as_written(system.path / SUMMARY, "attack"):
-            rows.append((system.name, _effort(system.summary)))
-            classes += [_classes(system, named)] if system.summary.get("success_by_class") else []
-            tags += _groups(system, "by_tag", TAGS, named)
-            relations += _groups(system, "by_relation", RELATIONS, named)
+            title = system.name if named else ""
+            cells = [_cells(system.summary, *column) for column in EFFORT.values()]
+            rows.append((system.name, cells))
+            classes += _classes(system, title)
+            tags += _groups(system, "by_tag", TAGS, title)
+            relations += _groups(system, "by_relation", RELATIONS, title)
             if counts := system.summary.get("candidates"):
-                candidates.append(_candidates(system.name if named else "", counts))
+                candidates.append(_candidates(title, counts))
     models = "; ".join(dict.fromkeys(filter(None, (_model(system.summary) for system in known))))
-    effort = [Table("Adversarial examples", EFFORT, rows)]
+    effort = [Table("Adversarial examples", ("System", *EFFORT), rows)]
     sections = (
         Section("The adversarial examples", "effort", effort, models),
         Section(WITHIN, "budgets", _within(known)),
@@ -74,32 +85,15 @@ def compared(
                 f"{difference.measure} {score_label(difference.score)}",
                 f"{difference.first:.2f}",
                 f"{points.estimate:+.2f} [{points.lower:+.2f}, {points.upper:+.2f}]",
-                f"{difference.tested.p:.4f}",
-                f"{difference.tested.adjusted:.4f}",
+                f"{difference.p:.4f}",
+                f"{difference.adjusted:.4f}",
             ],
         )
         for difference in differences
-        for points in [difference.tested.points]
+        for points in [difference.points]
     ]
     title = f"Differences from {names[0]}"
     return [Section(title, note, [Table(title, DIFFERENCES, rows)])]
-
-
-def _effort(summary: Mapping[str, Any]) -> list[str]:
-    return [
-        _cell(summary, ".1f", "edits_per_sentence"),
-        _cell(summary, ".1f", "edits_per_success"),
-        _cell(summary, ".1f", "perturbed_words"),
-        _cell(summary, ".1f", "queries_per_sentence", "charged"),
-        _cell(summary, ".1f", "queries_per_success", "charged"),
-        _cell(summary, ".1f", "queries_per_failure", "charged"),
-        _change(summary, ".1f", ("perplexity", "clean"), ("perplexity", "attacked")),
-        _cell(summary, ".2f", "word_similarity", "changed"),
-        _cell(summary, ".2f", "sentence_similarity", "changed"),
-        _cell(summary, ",.0f", "unseen", "changed"),
-        _change(summary, ",.0f", ("unseen", "oov", "before"), ("unseen", "oov", "after")),
-        _change(summary, ",.0f", ("unseen", "oot", "before"), ("unseen", "oot", "after")),
-    ]
 
 
 def _model(summary: Mapping[str, Any]) -> str:
@@ -119,33 +113,34 @@ def _within(systems: Sequence[AttackedSystem]) -> list[Table]:
     return [Table(WITHIN, ("System", *(f"{most:,}" for most in budgets)), rows)] if rows else []
 
 
-def _classes(system: AttackedSystem, named: bool) -> Table:
-    classes = system.summary.get("success_by_class") or {}
+def _classes(system: AttackedSystem, title: str) -> list[Table]:
+    """Make a system's table by gold class, if its summary has such counts."""
+    classes = system.summary.get("success_by_class")
     columns = {"sentences": ",.0f", "success_rate": ".1f"}
-    rows = [
-        (name, [_cell(classes, form, name, key) for key, form in columns.items()])
-        for name in classes
-    ]
     heads = ("Class", "Sentences", "Success\nrate, %")
-    return Table("Success by class", heads, rows, system.name if named else "")
+    return [Table("Success by class", heads, _rows_of(classes, columns), title)] if classes else []
 
 
 def _groups(
-    system: AttackedSystem, key: Literal["by_tag", "by_relation"], label: str, named: bool
+    system: AttackedSystem, key: Literal["by_tag", "by_relation"], label: str, title: str
 ) -> list[Table]:
     """Make a system's table by kind of the changed words, if its summary has such counts."""
     groups, scores = system.summary.get(key), system.task.scores.names
-    if not groups:
-        return []
     lost = [f"{score_label(score)} lost" for score in scores]
     heads = (label, "Sentences", "Words", "Success\nrate, %", *lost)
     columns = {"sentences": ",.0f", "changed": ",.0f", "success_rate": ".1f"}
     columns |= {f"{score}_drop": ".1f" for score in scores}
-    rows = [
-        (kind, [_cell(groups, form, kind, column) for column, form in columns.items()])
-        for kind in groups
+    return [Table(label, heads, _rows_of(groups, columns), title)] if groups else []
+
+
+def _rows_of(
+    groups: Mapping[str, Mapping[str, Any]], columns: Mapping[str, str]
+) -> list[tuple[str, list[str]]]:
+    """Make a row for each group; the columns map keys of a group to formats."""
+    return [
+        (name, [_cells(group, form, (key,)) for key, form in columns.items()])
+        for name, group in groups.items()
     ]
-    return [Table(label, heads, rows, system.name if named else "")]
 
 
 def _candidates(name: str, counts: CandidateMeans) -> Table:
@@ -154,24 +149,21 @@ def _candidates(name: str, counts: CandidateMeans) -> Table:
     stages = [stage for each in generators[:1] for stage in means[each]]
     # A single generator's row would repeat that of all.
     listed = generators[1:] if len(generators) == 2 else generators
-    rows = [(each, [_cell(means, ".2f", each, stage) for stage in stages]) for each in listed]
+    rows = _rows_of({each: means[each] for each in listed}, dict.fromkeys(stages, ".2f"))
     slots = f"{counts.get('slots', 0):,} words tried"
     title = f"{name}: {slots}" if name else slots
     return Table("Candidates per word", ("Generator", *stages), rows, title)
 
 
-def _change(
-    record: Mapping[str, Any], form: str, before: Sequence[str], after: Sequence[str]
-) -> str:
-    cells = [_cell(record, form, *keys) for keys in (before, after)]
-    return MISSING if cells == [MISSING] * 2 else ARROW.join(cells)
-
-
-def _cell(record: Mapping[str, Any], form: str, *keys: str) -> str:
-    value: Any = record
-    for key in keys:
-        value = None if value is None else value.get(key)
-    return shown(value, form)
+def _cells(record: Mapping[str, Any], form: str, *paths: Sequence[str]) -> str:
+    """Show the values at some paths of keys, such as one before and one after the attack."""
+    cells = []
+    for path in paths:
+        value: Any = record
+        for key in path:
+            value = None if value is None else value.get(key)
+        cells.append(shown(value, form))
+    return MISSING if {*cells} == {MISSING} else ARROW.join(cells)
 
 
 def recipes(systems: Sequence[AttackedSystem]) -> list[Table]:

@@ -13,6 +13,7 @@ from typing import TypedDict, cast
 
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_summary import AttackSummary
+from robustparse.evaluation.comparison import SentenceCounts
 from robustparse.evaluation.records import (
     EXAMPLES,
     REMEDY,
@@ -24,6 +25,7 @@ from robustparse.evaluation.records import (
     all_records,
     check_count,
     converted,
+    edited_positions,
     read_record,
     read_run,
     read_summary,
@@ -185,6 +187,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
     if (folder / CURVES).exists():
         with noting(unread):
             plots = (_read_plot(folder / CURVES),)
+    counts = SentenceCounts(task, [sentence.record for sentence in sentences])
     digests = run.get("sha256", {})
     weights = digests.get("checkpoint")
     compared = json.dumps([digests.get("data"), *map(run.get, _COMPARED)], sort_keys=True)
@@ -192,7 +195,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
         name=name,
         task=task,
         summary=summary,
-        counts=_counts(task, sentences),
+        counts=counts.of(task.scores.headline),
         path=folder,
         run=run,
         plots=plots,
@@ -229,20 +232,24 @@ def noting(unread: list[InputError]) -> Iterator[None]:
         unread.append(error)
 
 
-def most_telling(sentences: Sequence[AttackedSentence], count: int = 3) -> list[AttackedSentence]:
-    """Choose the sentences that show best what an attack does, each original once.
+def most_telling(
+    systems: Sequence[AttackedSystem], count: int = 3
+) -> list[tuple[AttackedSystem, AttackedSentence]]:
+    """Choose the successes that show best what an attack does, each original once.
 
     Sentences of 6 to 14 words with one or two edits come first; then those in which the attack
     changed most besides the substituted words; then those with fewest edits and words.
     """
 
-    def rank(sentence: AttackedSentence) -> tuple[bool, int, int, int]:
+    def rank(success: tuple[AttackedSystem, AttackedSentence]) -> tuple[bool, int, int, int]:
+        _, sentence = success
         length, edits = len(sentence.words), len(sentence.record["edited"])
         return not (edits in (1, 2) and 6 <= length <= 14), -sentence.changed, edits, length
 
-    best: dict[tuple[str, ...], AttackedSentence] = {}
-    for sentence in sorted(sentences, key=rank):
-        best.setdefault(sentence.words, sentence)
+    best: dict[tuple[str, ...], tuple[AttackedSystem, AttackedSentence]] = {}
+    successes = [(system, sentence) for system in systems for sentence in system.successes]
+    for system, sentence in sorted(successes, key=rank):
+        best.setdefault(sentence.words, (system, sentence))
     return list(best.values())[:count]
 
 
@@ -258,7 +265,7 @@ def _so_far(
 ) -> Summary:
     """Compute the summary of an unfinished attack, and note that sentences are missing."""
     with as_written(folder / EXAMPLES, "attack"):
-        figures = AttackSummary.of(task_of_answer(records[0]["gold"]), records).figures()
+        figures = AttackSummary(task_of_answer(records[0]["gold"])).over(records).figures()
     n = len(records)
     unread.append(
         InputError(
@@ -268,17 +275,6 @@ def _so_far(
         )
     )
     return cast(Summary, {"attack": run.get("attack", "unknown"), **figures})
-
-
-def _counts(task: Task, sentences: Sequence[AttackedSentence]) -> AttackedCounts:
-    """Return the counts of the sentences by the headline score."""
-    records = [sentence.record for sentence in sentences]
-    counted = [record["counted"] for record in records]
-    clean, attacked = (
-        {"counted": counted, **{n: [r[when][n] for r in records] for n in task.scores.sums}}
-        for when in WHEN
-    )
-    return AttackedCounts.of(task.scores, task.scores.headline, clean, attacked)
 
 
 def _sentences(
@@ -294,8 +290,8 @@ def _sentences(
                 sums = [record[when][name] for when in WHEN for name in task.scores.sums]
                 if not 0 <= min(sums) <= max(sums) <= record["counted"]:
                     raise ValueError(f"{sums} correct of {record['counted']}")
-                both = zip(record["tokens"], record["adversarial_tokens"], strict=True)
-                if record["edited"] != [i for i, (old, new) in enumerate(both) if old != new]:
+                changed = edited_positions(record["tokens"], record["adversarial_tokens"])
+                if record["edited"] != changed:
                     raise ValueError("edited are not the positions of the changed words")
                 scores = converted(
                     [record[when].get(task.scores.headline) for when in WHEN], list[float | None]

@@ -84,13 +84,15 @@ def _sections(entry: Entry, contents: Contents) -> Iterator[str]:
             f"A `{kind}` of robustparse {entry['version']} with {model['parameters']:,} parameters "
             f"(task: {entry['task']})."
         )
-    facts = {"Paper": entry["paper"], "Extra training data": entry["extra_data"]}
-    facts |= {"Scored on": f"{data['name']}, {len(entry['counted']):,} sentences"}
-    facts |= {"Licence of the sentences": data["license"]}
-    facts |= {"SHA-256 of the sentences": data["sha256"]}
-    if model is not None:
-        facts |= {"SHA-256 of the weights": model["sha256"]}
-        facts |= {"Digest of the training data": model["trained_on"]}
+    facts = {
+        "Paper": entry["paper"],
+        "Extra training data": entry["extra_data"],
+        "Scored on": f"{data['name']}, {len(entry['counted']):,} sentences",
+        "Licence of the sentences": data["license"],
+        "SHA-256 of the sentences": data["sha256"],
+        "SHA-256 of the weights": model and model["sha256"],
+        "Digest of the training data": model and model["trained_on"],
+    }
     yield "\n".join(f"- {name}: {_plain(value)}" for name, value in facts.items() if value)
     if model is not None:
         yield "## Use"

@@ -116,20 +116,24 @@ def read_certified(folder: Path, name: str, unread: list[InputError]) -> Certifi
     return CertifiedSystem(name, task, summary, tuple(sentences))
 
 
-def most_telling(sentences: Sequence[CertifiedSentence], count: int = 3) -> list[CertifiedSentence]:
+def most_telling(
+    systems: Sequence[CertifiedSystem], count: int = 3
+) -> list[tuple[CertifiedSystem, CertifiedSentence]]:
     """Choose the sentences that show best what a certificate is.
 
     Sentences with certified and refuted parts come first, then those of 6 to 14 words, then those
     with the fewest witnesses and words.
     """
 
-    def rank(sentence: CertifiedSentence) -> tuple[bool, bool, int, int]:
+    def rank(pair: tuple[CertifiedSystem, CertifiedSentence]) -> tuple[bool, bool, int, int]:
+        _, sentence = pair
         record, length = sentence.record, len(sentence.record["tokens"])
         certified = any(record["certified"][most_edits(record)].values())
         mixed = bool(sentence.words) and (certified or record["counted"] == 1)
         return not mixed, not 6 <= length <= 14, len(record["witnesses"]), length
 
-    return sorted(sentences, key=rank)[:count]
+    pairs = [(system, sentence) for system in systems for sentence in system.sentences]
+    return sorted(pairs, key=rank)[:count]
 
 
 def _sentence(task: Task, record: CertificateRecord) -> CertifiedSentence:
@@ -160,11 +164,7 @@ def _check_scores(summary: CertifiedSummary) -> None:
 
 
 def _check_summary(path: Path, summary: CertifiedSummary, scores: CertifiedScores) -> None:
-    """Check that a summary follows from the sentences.
-
-    Raises:
-        InputError: it does not.
-    """
+    """Check that a summary follows from the sentences."""
     figures = scores.figures()
     for key in ("n_sentences", "clean", "certified"):
         if figures[key] != summary[key]:

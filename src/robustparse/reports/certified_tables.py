@@ -98,7 +98,8 @@ class _Axes:
         """Plot each score of a system that is known, the headline score first."""
         plots = []
         for score in sorted(self.scores, key=self.task.scores.headline.__ne__):
-            x = [at for at, edits in enumerate(self.edits) if _known(lower, edits, score)]
+            known = (lower.get(edits, {}).get(score) is not None for edits in self.edits)
+            x = [at for at, is_known in enumerate(known) if is_known]
             low, high = (
                 tuple(float(bound[self.edits[at]][score] or 0) for at in x)
                 for bound in (lower, upper or lower)
@@ -166,10 +167,6 @@ def _certified(system: CertifiedSystem) -> tuple[Bound, Bound]:
     upper = {edits: each["upper"] for edits, each in bounds.items()}
     clean = {"0": system.summary["clean"]}
     return clean | lower, clean | upper
-
-
-def _known(scores: Bound, edits: str, score: str) -> bool:
-    return scores.get(edits, {}).get(score) is not None
 
 
 def _same_sentences(

@@ -127,7 +127,9 @@ def _budget_curve(members: dict[float, int], systems: Sequence[AttackedSystem]) 
     scores = {0.0: first.before, **{x: system.after for x, system in chosen.items()}}
     known = {x: y for x, y in scores.items() if y is not None}
     last = systems[next(reversed(members.values()))]
-    name = _victim_name(last.run) or last.name
+    # The name of the victim's folder, or the victim's name if it is not a file.
+    victim = next(iter(last.run.get("victims", [])), last.name)
+    name = Path(victim).parent.name or victim
     return Curve(name, tuple(known), tuple(known.values()))
 
 
@@ -138,9 +140,3 @@ def _take_gamma(run: RunRecord) -> float | None:
         settings = settings.get(key, {})
     gamma = settings.pop("gamma", None)
     return None if gamma is None else float(gamma)
-
-
-def _victim_name(run: RunRecord) -> str:
-    """Return the name of the victim's run folder, or the victim's name if it is not a file."""
-    victims = run.get("victims")
-    return Path(victims[0]).parent.name or victims[0] if victims else ""

@@ -297,11 +297,7 @@ def _sentences(run: Mapping[str, Any]) -> list[Any]:
 
 
 def _check_certified(summary: CertifiedSummary, attacked: AttackedSystem) -> None:
-    """Check that certified scores are those of the attacked sentences.
-
-    Raises:
-        InputError: they have another number of sentences, or exceed the clean score.
-    """
+    """Check that certified scores are those of the attacked sentences."""
     key, size = "--results: certify", len(attacked.counts.counted)
     remedy = "certify with the --data, --limit and --punctuation of the attacks"
     if summary["n_sentences"] != size:
@@ -314,11 +310,7 @@ def _check_certified(summary: CertifiedSummary, attacked: AttackedSystem) -> Non
 
 
 def _check_bounds(certified: Mapping[str, Bounds], clean: Percentages, task: Task) -> None:
-    """Check that certified scores do not exceed their upper bounds and the clean score.
-
-    Raises:
-        ValueError: a score does.
-    """
+    """Check that certified scores do not exceed their upper bounds and the clean score."""
     headline = task.scores.headline
     most = clean[headline]
     for edits, bounds in certified.items():
@@ -428,11 +420,7 @@ def _check_claims(entry: Entry) -> None:
 
 
 def _check_in_all(in_all: Counts, attacks: Sequence[Counts]) -> None:
-    """Check that no more is right under all attacks than under each of them.
-
-    Raises:
-        ValueError: more is, or there are not as many sentences.
-    """
+    """Check that no more is right under all attacks than under each of them."""
     by_sentence = zip(*map(correct_parts, attacks), strict=True)
     for number, (right, of_attacks) in enumerate(
         zip(correct_parts(in_all), by_sentence, strict=True), start=1

@@ -5,7 +5,6 @@ and look the same everywhere. A table is a ``tabular`` with ``\hline`` and needs
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from robustparse.reports.certified_tables import certified_tables
 from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables
 from robustparse.reports.page import Contents, losses_of, plot_values, saved_of
 from robustparse.reports.plots import KINDS, Kind, Plot, picture
-from robustparse.reports.tables import ARROW, MISSING, Table, shown
+from robustparse.reports.tables import ARROW, MISSING, Table, numbered, shown
 from robustparse.reports.transfer_maps import HeatMap, heat_map_picture
 
 _LATEX = str.maketrans(
@@ -80,12 +79,7 @@ def _row(cells: list[str]) -> str:
 def _names(titles: list[str]) -> list[str]:
     """Make file names from titles; equal names are numbered from 1."""
     plain = [re.sub(r"\W+", "-", title.lower()).strip("-") or "untitled" for title in titles]
-    counts, seen = Counter(plain), Counter[str]()
-    names = []
-    for name in plain:
-        seen[name] += 1
-        names.append(f"{name}-{seen[name]}" if counts[name] > 1 else name)
-    return names
+    return numbered(plain, "{}-{}")
 
 
 def _pictures(contents: Contents) -> Iterator[tuple[str, Callable[[Kind], bytes]]]:

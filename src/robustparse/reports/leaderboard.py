@@ -62,11 +62,7 @@ def build_leaderboard(paths: Sequence[Path], out: Path) -> None:
 
 
 def _entries(path: Path) -> list[Path]:
-    """Return the files of entries below a folder, or the only one.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the files of entries below a folder, or the only one."""
     found = sorted(path.rglob(ENTRY)) if path.is_dir() else [path]
     if not found:
         expected, remedy = f"an {ENTRY} in it", "write one with `robustparse share`"
@@ -89,13 +85,10 @@ def board(entries: Sequence[Entry]) -> Board:
     ranked = sorted(zip(entries, scores, strict=True), key=lambda pair: _rank(pair[0], headline))
     rows = []
     for entry, row in ranked:
-        cells: list[tuple[str, float | str]] = []
-        for column in columns:
-            value = row.get(column)
-            cells.append((shown(value), "" if value is None else value))
+        values = [row.get(column) for column in columns]
         extra = entry["extra_data"] or ""
-        cells += [(extra or MISSING, extra)]
-        rows.append((entry, cells))
+        cells = [(shown(value), "" if value is None else value) for value in values]
+        rows.append((entry, [*cells, (extra or MISSING, extra)]))
     data, size = entries[0]["data"]["name"], len(entries[0]["counted"])
     title = f"{task.name}: {score_label(headline)} on {size:,} sentences of {data}"
     commands = [(entry["name"], commands_of(entry)) for entry, _ in rows]

@@ -26,7 +26,7 @@ def results_html(folder: Path, name: str, shown: int) -> str:
     system = read_folder(folder, name)
     pictures = [
         (each.record, Markup(system.task.pictures.draw(each.record)))
-        for each in most_telling(system.successes, shown)
+        for _, each in most_telling([system], shown)
     ]
     scores = {"rows": [system], "falls": falls_of([system]), "losses": losses_of([system])}
     return _element("results", **scores, saved=[], task=system.task, examples=pictures)

@@ -8,7 +8,7 @@ is written in ``templates/`` and ``style.css``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ from robustparse.files import check_no_input, read_text, write_text
 from robustparse.metrics import score_label, score_name
 from robustparse.reports.attack_tables import compared, details, recipes
 from robustparse.reports.attacked_systems import (
-    AttackedSentence,
     AttackedSystem,
     most_telling,
     names_of,
@@ -76,7 +75,7 @@ _PAGE = ".html"  # the only files of folders that a page may replace
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Contents:
     """What a report shows.
 
@@ -95,17 +94,17 @@ class Contents:
         certified: certified systems.
     """
 
-    systems: Sequence[AttackedSystem]
-    runs: Sequence[NamedPlots] = ()
-    heat_maps: Sequence[HeatMap] = ()
-    pairs: Sequence[PairScores] = ()
-    evaluated: Sequence[Evaluated] = ()
+    systems: list[AttackedSystem] = field(default_factory=list)
+    runs: list[NamedPlots] = field(default_factory=list)
+    heat_maps: list[HeatMap] = field(default_factory=list)
+    pairs: list[PairScores] = field(default_factory=list)
+    evaluated: list[Evaluated] = field(default_factory=list)
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
     of_evaluated: Sequence[Section] = ()
-    controls: Sequence[tuple[str, str]] = ()
+    controls: list[tuple[str, str]] = field(default_factory=list)
     worst: Sequence[WorstOfAttacks] = ()
-    certified: Sequence[CertifiedSystem] = ()
+    certified: list[CertifiedSystem] = field(default_factory=list)
 
     @property
     def plots(self) -> list[Plot]:
@@ -133,12 +132,10 @@ class Contents:
         tasks: dict[str, list[AttackedSystem]] = {}
         for system in self.systems:
             tasks.setdefault(system.task.name, []).append(system)
-        return [
-            Contents(systems)
-            if number
-            else Contents(systems, differences=self.differences, worst=self.worst)
-            for number, systems in enumerate(tasks.values())
-        ]
+        parts = [*map(Contents, tasks.values())]
+        for first in parts[:1]:
+            first.differences, first.worst = self.differences, self.worst
+        return parts
 
     @property
     def sections(self) -> list[Section]:
@@ -174,58 +171,42 @@ def read_contents(
     """
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
-    systems, runs, heat_maps = [], [], []
-    pairs: list[PairScores] = []
-    evaluated: list[Evaluated] = []
-    unread: list[InputError] = []
-    controls: list[tuple[str, str]] = []
-    certified: list[CertifiedSystem | None] = []
+    contents, unread = Contents(worst=worst), list[InputError]()
     names = names or names_of(folders)
     for folder, name in zip(folders, names, strict=True):
         trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
         scores, proven = (folder / SCORES).exists(), (folder / CERTIFICATES).exists()
         if transferred:
             with noting(unread):
-                heat_maps += read_heat_maps(folder)
+                contents.heat_maps += read_heat_maps(folder)
         if scores:
             with noting(unread):
                 reworded, others = read_evaluation(folder, name)
-                pairs += filter(None, [reworded])
-                evaluated += filter(None, [others])
+                contents.pairs += filter(None, [reworded])
+                contents.evaluated += filter(None, [others])
         if proven:
             with noting(unread):
-                certified.append(read_certified(folder, name, unread))
+                contents.certified += filter(None, [read_certified(folder, name, unread)])
         attacked = ((folder / SUMMARY).exists() and not proven) or (folder / EXAMPLES).exists()
         # A folder with other results need not hold an attack.
         if attacked or not (trained or transferred or scores or proven):
-            systems.append(read_partly(folder, name, unread))
+            contents.systems += filter(None, [read_partly(folder, name, unread)])
         if trained:
             with noting(unread):
-                runs.append((name, read_training(folder, name)))
+                contents.runs.append((name, read_training(folder, name)))
         if (folder / CONTROL).exists():
             with noting(unread):
-                controls.append((name, read_text(folder / CONTROL).strip()))
-    known = [system for system in systems if system is not None]
-    kept = [system for system in certified if system is not None]
-    if unread and not (known or runs or heat_maps or pairs or evaluated or kept):
+                contents.controls.append((name, read_text(folder / CONTROL).strip()))
+    if unread and not (contents.names or contents.heat_maps):
         raise unread[0]
     with noting(unread):
-        known = with_budget_curves(known)
+        contents.systems = with_budget_curves(contents.systems)
     of_evaluated = is_evaluated(folders[0])
-    sections = _of_evaluated(folders, names, differences if of_evaluated else (), unread)
-    return Contents(
-        known,
-        runs,
-        heat_maps,
-        pairs,
-        evaluated,
-        () if of_evaluated else differences,
-        [str(error) for error in unread],
-        sections,
-        controls,
-        worst,
-        kept,
-    )
+    contents.differences = () if of_evaluated else differences
+    compared_rows = differences if of_evaluated else ()
+    contents.of_evaluated = _of_evaluated(folders, names, compared_rows, unread)
+    contents.unread = [str(error) for error in unread]
+    return contents
 
 
 def _of_evaluated(
@@ -293,7 +274,16 @@ def render_report(contents: Contents) -> str:
         evaluated=evaluated_tables(contents.evaluated),
         of_evaluated=contents.of_evaluated,
         controls=contents.controls,
-        certified=[_certified_part(systems) for systems in by_task(contents.certified)],
+        certified=[
+            {
+                "task": systems[0].task,
+                "sentences": [
+                    (system.name, sentence, at_edits(most_edits(sentence.record)))
+                    for system, sentence in most_telling_certificates(systems)
+                ],
+            }
+            for systems in by_task(contents.certified)
+        ],
         certified_tables=certified_tables(contents.certified),
         certified_lead=summarize_certified(contents.certified),
         browser=browse(contents.systems, contents.certified),
@@ -311,24 +301,12 @@ def _part(part: Contents) -> dict[str, Any]:
         "falls": falls_of(rows),
         "losses": losses_of(rows),
         "saved": saved_of(rows),
-        "sentences": _drawn_sentences(rows),
+        "sentences": [
+            (system.name, sentence, Markup(system.task.pictures.draw(sentence.record)))
+            for system, sentence in most_telling(rows)
+        ],
         "sections": part.sections,
         "recipes": recipes(rows),
-    }
-
-
-def _certified_part(systems: Sequence[CertifiedSystem]) -> dict[str, Any]:
-    """Return the values that the template needs about the certified systems of one task."""
-    system_of = {id(sentence): system for system in systems for sentence in system.sentences}
-    chosen = most_telling_certificates(
-        [sentence for system in systems for sentence in system.sentences]
-    )
-    return {
-        "task": systems[0].task,
-        "sentences": [
-            (system_of[id(sentence)].name, sentence, at_edits(most_edits(sentence.record)))
-            for sentence in chosen
-        ],
     }
 
 
@@ -436,16 +414,3 @@ def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
             points.append((curve.name, [*at, f"{y:.2f}" + (f" to {upper:.2f}" * (upper > y))]))
     heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
     return heads, points
-
-
-def _drawn_sentences(
-    systems: Sequence[AttackedSystem],
-) -> list[tuple[str, AttackedSentence, Markup]]:
-    """Choose the sentences to show; give the system, the sentence and its picture."""
-    system_of = {id(sentence): system for system in systems for sentence in system.successes}
-    chosen = most_telling([sentence for system in systems for sentence in system.successes])
-    pairs = [(system_of[id(sentence)], sentence) for sentence in chosen]
-    return [
-        (system.name, sentence, Markup(system.task.pictures.draw(sentence.record)))
-        for system, sentence in pairs
-    ]

@@ -1,5 +1,7 @@
 """Tables and sections of the page."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MISSING = "\N{EN DASH}"
@@ -9,6 +11,15 @@ ARROW = " \N{RIGHTWARDS ARROW} "
 def shown(value: float | None, form: str = ".1f") -> str:
     """Format a value; None becomes a dash."""
     return MISSING if value is None else format(value, form)
+
+
+def numbered(names: Sequence[str], form: str = "{} ({})") -> list[str]:
+    """Return the names; those that repeat are numbered from 1."""
+    total, earlier, different = Counter(names), Counter[str](), []
+    for name in names:
+        earlier[name] += 1
+        different.append(form.format(name, earlier[name]) if total[name] > 1 else name)
+    return different
 
 
 @dataclass(frozen=True, slots=True)

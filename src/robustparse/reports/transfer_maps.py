@@ -10,6 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from robustparse.evaluation.records import read_record
+from robustparse.evaluation.transfer import Transfer
 from robustparse.files import as_written
 from robustparse.metrics import score_label
 from robustparse.reports.attacked_systems import names_of
@@ -54,23 +55,12 @@ class HeatMap:
     rows: list[tuple[str, list[Cell]]]
 
 
-class _Rate(TypedDict):
-    estimate: float
-    lower: float
-    upper: float
-
-
-class _CellRecord(TypedDict):
-    rate: _Rate
-    given_success: float | None
-
-
 class TransferRecord(TypedDict):
     """What `transfer` writes: rates by score, source and target."""
 
     sources: list[str]
     targets: list[str]
-    rates: dict[str, list[list[_CellRecord]]]
+    rates: dict[str, list[list[Transfer]]]
 
 
 def read_heat_maps(folder: Path) -> list[HeatMap]:
@@ -141,10 +131,13 @@ def short_names(paths: list[str]) -> list[str]:
     return names_of(files) if differ else paths
 
 
-def _cell(record: _CellRecord) -> Cell:
-    rate, lower, upper = (record["rate"][part] for part in ("estimate", "lower", "upper"))
-    if not 0 <= rate <= 100:
-        raise ValueError(f"a rate of {rate}")
-    given = record["given_success"]
-    shown = "" if given is None else f"{given:.1f}"
-    return Cell(f"{rate:.1f}", f"[{lower:.1f}, {upper:.1f}]", shown, round(rate / 100 * SHADES))
+def _cell(transfer: Transfer) -> Cell:
+    rate, given = transfer.rate, transfer.given_success
+    if not 0 <= rate.estimate <= 100:
+        raise ValueError(f"a rate of {rate.estimate}")
+    return Cell(
+        f"{rate.estimate:.1f}",
+        f"[{rate.lower:.1f}, {rate.upper:.1f}]",
+        "" if given is None else f"{given:.1f}",
+        round(rate.estimate / 100 * SHADES),
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from robustparse.evaluation.worst_of_attacks import AttackScores, WorstOfAttacks
 from robustparse.metrics import score_label
-from robustparse.reports.tables import MISSING, Section, Table
+from robustparse.reports.tables import MISSING, Section, Table, numbered
 
 TITLE = "Worst of attacks"
 
@@ -60,11 +60,7 @@ def _labels(columns: Sequence[tuple[Column, Sequence[AttackScores]]]) -> list[st
         folders = {attack.folder.resolve().name for attack in several}
         repeated = attacks.count(name) > 1
         labels.append(folders.pop() if repeated and len(folders) == 1 else name)
-    total, earlier = Counter(labels), Counter[str]()
-    for index, label in enumerate(labels):
-        earlier[label] += 1
-        labels[index] = f"{label} ({earlier[label]})" if total[label] > 1 else label
-    return labels
+    return numbered(labels)
 
 
 def _score(attack: AttackScores, score: str) -> str:

@@ -101,7 +101,8 @@ def set_aside(folder: Path, files: Sequence[Path]) -> Path:
     earlier = folder / EARLIER
     with writing(earlier, "the files stay where they are"):
         for name in files:
-            _move(folder / name, earlier / _PART / name)
+            (earlier / _PART / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).rename(earlier / _PART / name)
         numbers = [int(path.name) for path in earlier.iterdir() if path.name.isdecimal()]
         target = earlier / str(max(numbers, default=0) + 1)
         (earlier / _PART).rename(target)
@@ -151,11 +152,6 @@ def _listed(folder: Path) -> list[str]:
     lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     safe = [name for name in lines if name and not {"..", EARLIER} & set(Path(name).parts)]
     return [name for name in safe if folder.resolve() in (folder / name).resolve().parents]
-
-
-def _move(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.rename(target)
 
 
 def _merge(source: Path, target: Path) -> None:

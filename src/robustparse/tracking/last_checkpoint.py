@@ -18,7 +18,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import Callback, EarlyStopping
+from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
 from robustparse.errors import InputError, Stopped, check_least
@@ -90,7 +90,9 @@ class LastCheckpoint(Callback):
             if not _resumes_from(trainer, OLD):
                 _keep_old(trainer, copied=True)
             trainer.save_checkpoint(_path_of(trainer, FILE))
-        if any(map(_has_stopped, trainer.early_stopping_callbacks)):
+        # Lightning restores the reason but ignores it.
+        reasons = [callback.stopping_reason for callback in trainer.early_stopping_callbacks]
+        if any(reason is not EarlyStoppingReason.NOT_STOPPED for reason in reasons):
             trainer.should_stop = True
             if trainer.is_global_zero:
                 log.warning(
@@ -151,11 +153,6 @@ class NoCheckpoint(Callback):
             _keep_old(trainer)
 
 
-def _has_stopped(callback: EarlyStopping) -> bool:
-    """Tell whether the callback had ended the run; Lightning restores this but ignores it."""
-    return callback.stopping_reason is not EarlyStoppingReason.NOT_STOPPED
-
-
 def _is_trial(trainer: pl.Trainer) -> bool:
     return bool(trainer.fast_dev_run)  # type: ignore[attr-defined]
 
@@ -171,15 +168,7 @@ def _resumes_from(trainer: pl.Trainer, name: str) -> bool:
 
 
 def _keep_old(trainer: pl.Trainer, copied: bool = False) -> None:
-    """Rename ``last.ckpt``, if it exists, to ``last.ckpt.old`` in the first process.
-
-    Args:
-        trainer: the trainer, before it trains.
-        copied: copy the file instead.
-
-    Raises:
-        InputError: it cannot be copied.
-    """
+    """Rename or copy ``last.ckpt``, if it exists, to ``last.ckpt.old`` in the first process."""
     path, old = _path_of(trainer, FILE), _path_of(trainer, OLD)
     if not trainer.is_global_zero or not path.exists():
         return

@@ -12,7 +12,7 @@
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from robustparse.data.chosen import Choose, repeatable
 from robustparse.data.columns import check_alike, label_text
-from robustparse.data.conllu import COLUMNS, blocks, each_example, file_ending, is_word
+from robustparse.data.conllu import COLUMNS, blocks, check_words, each_example, file_ending, is_word
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import Table, ending_of, is_dataset, is_parquet, read_table
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio
@@ -102,46 +102,30 @@ def read_tags(
 
     scheme = scheme_of(each_tags())
     ids = range(len(lengths)) if choose is None else {*choose(lengths)}
-    examples = _each_example(files, scheme, max_length, limit, repair or not gold, ids)
-    return list(islice(examples, len(ids)))  # nothing is read after the last one
+    examples: list[Example] = []
+    for index, read in enumerate(chain.from_iterable(files)):
+        if index in ids:
+            check_words(read.example, read.lines[0], max_length, limit)
+            bio = _in_bio(read, scheme, repair or not gold)
+            examples.append(replace(read.example, id=index, gold=bio))
+            if len(examples) == len(ids):
+                break  # nothing is read after the last one
+    return examples
 
 
-def _each_example(
-    files: Sequence[Iterable[_Read]],
-    scheme: Scheme,
-    max_length: int | None,
-    limit: str,
-    repair: bool,
-    ids: Collection[int],
-) -> Iterator[Example]:
-    """Yield the sentences of these ids with tags in BIO.
-
-    Args:
-        files: the sentences of each file, as they are in it.
-        scheme: of their tags.
-        max_length, limit, repair: see `read_tags`.
-        ids: the positions of the sentences to read.
-    """
-    for index, (example, lines) in enumerate(chain.from_iterable(files)):
-        if index not in ids:
-            continue
-        with located(example.path, lines[0]):
-            words = len(example.sentence)
-            if max_length is not None and words > max_length:
-                raise InputError(
-                    f"the sentence has {words} words, over the limit of {max_length}",
-                    remedy=f"raise {limit} or take the sentence out of the file",
-                )
-        tags = example.gold.tags
-        if scheme != "words" and example.block:  # words without the key are outside of spans
-            tags = tuple(OUTSIDE if tag == UNTAGGED else tag for tag in tags)
-        try:
-            tags = to_bio(tags, scheme, repair)
-        except InputError as error:
-            error.path, error.line = example.path, lines[error.line or 0]
-            error.remedy = "correct the tags, or train with data.init_args.repair: true"
-            raise
-        yield replace(example, id=index, gold=replace(example.gold, tags=tags))
+def _in_bio(read: _Read, scheme: Scheme, repair: bool) -> TagSequence:
+    """Return the answer of a sentence with tags in BIO."""
+    example, lines = read
+    answer: TagSequence = example.gold
+    tags = answer.tags
+    if scheme != "words" and example.block:  # words without the key are outside of spans
+        tags = tuple(OUTSIDE if tag == UNTAGGED else tag for tag in tags)
+    try:
+        return replace(answer, tags=to_bio(tags, scheme, repair))
+    except InputError as error:
+        error.path, error.line = example.path, lines[error.line or 0]
+        error.remedy = "correct the tags, or train with data.init_args.repair: true"
+        raise
 
 
 def holds_lines(path: str | Path) -> bool:
@@ -216,11 +200,7 @@ def _each_of_treebank(
 
 
 def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -> None:
-    """Reject a key that no word has if some have it in another casing.
-
-    Raises:
-        InputError: names the key that they have.
-    """
+    """Reject a key that no word has if some have it in another casing."""
     lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
     cells = {line.split("\t")[column] for line in lines}
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
@@ -260,9 +240,6 @@ def _width(path: Path) -> int:
     """Return the number of columns of the first word; 0 if there is none.
 
     Words that begin with # count only if there are no others, because they may be comments.
-
-    Raises:
-        InputError: the first line is a header.
     """
     width = 0
     for number, cells in _each_row(path):
@@ -404,8 +381,8 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_R
                 tags = tuple(map(str.strip, cells))
             if len(tags) != len(words):
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
-            label = _label(values.get(names[2]), names[2], gold) if len(names) > 2 else ""
-        topic = names[2] if len(names) > 2 else None
+            topic = names[2] if len(names) > 2 else None
+            label = "" if topic is None else _label(values.get(topic), topic, gold)
         layout = Layout(table.kind, (names[0],), names[1], topic=topic)
         example = Example(
             0,
@@ -419,11 +396,7 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_R
 
 
 def _label(cell: object, name: str, gold: bool) -> str:
-    """Return the label of a text.
-
-    Raises:
-        InputError: it is missing, and ``gold`` is true; or it is neither a text nor a whole number.
-    """
+    """Return the label of a text."""
     label = label_text(cell)
     if label and not isinstance(cell, str | int):
         raise InputError(f"got {cell!r:.60}", key=name, expected="a text or a whole number")
@@ -453,11 +426,7 @@ def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any])
 
 
 def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
-    """Return the texts of a list.
-
-    Raises:
-        InputError: the cell is no list of texts.
-    """
+    """Return the texts of a list."""
     listed = isinstance(cell, list) and cell
     if not listed or not all(isinstance(each, str) and each.strip() for each in cell):  # type: ignore[attr-defined]
         raise InputError(f"got {cell!r:.60}", key=name, expected=f"a list of {what}")
