@@ -7,7 +7,7 @@ from .api.results import AttackResults
 from .api.substitutes import substitutes
 from .api.worst_of_attacks import worst_of_attacks
 from .attacks.substitution_table import SubstitutionTable
-from .data.encoding import Encoding
+from .data.robust_encoding import Encoding
 from .models.load import load
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from robustparse.api.tables import plain_table, print_table, summary_table
+from robustparse.api.printed_tables import plain_table, print_table, summary_table
 
 
 def summary(**more: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from attack_folders import RUN, TASK, some
 
-from robustparse.api.tables import as_text, summary_table
+from robustparse.api.printed_tables import as_text, summary_table
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.lexicon import Lexicon

@@ -10,7 +10,7 @@ import torch
 from robustparse.data.batch import Batch
 from robustparse.errors import InputError
 from robustparse.models.dependency.biaffine import EPSILON, BiaffineParser
-from robustparse.models.dependency.trees import is_tree
+from robustparse.models.dependency.tree_decoding import is_tree
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.types import DependencyTree, Example, Sentence
 

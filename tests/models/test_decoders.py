@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from robustparse.errors import InputError
-from robustparse.models.dependency.trees import Decoder, is_tree
+from robustparse.models.dependency.tree_decoding import Decoder, is_tree
 from robustparse.types import DependencyTree, Example, Sentence
 
 WORDS = ("the", "cats", "saw", "zebra", "the", "dog")

@@ -10,7 +10,7 @@ import torch
 from tiny_semantic_parsers import EXAMPLES as UTTERANCES
 
 from robustparse import load
-from robustparse.data.encoding import Encoding
+from robustparse.data.robust_encoding import Encoding
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models import (

@@ -11,7 +11,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.dependency.parser import DependencyParser
 from robustparse.models.dependency.stack_pointer import StackPointerParser
-from robustparse.models.dependency.trees import Decoder
+from robustparse.models.dependency.tree_decoding import Decoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim

@@ -15,7 +15,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.dependency.pointing import Order, PartialTrees, gold_steps
 from robustparse.models.dependency.stack_pointer import PointerStepper, StackPointerParser
-from robustparse.models.dependency.trees import is_tree
+from robustparse.models.dependency.tree_decoding import is_tree
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder

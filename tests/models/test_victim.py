@@ -12,7 +12,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models.checkpoint import KEY, describe
 from robustparse.models.dependency.biaffine import BiaffineParser
-from robustparse.models.dependency.trees import mst
+from robustparse.models.dependency.tree_decoding import mst
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 

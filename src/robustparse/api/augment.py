@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robustparse.api.attack_run import AttackRun
+from robustparse.api.printed_tables import terminal
 from robustparse.api.sources import DataFile
-from robustparse.api.tables import terminal
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.data.datamodule import SAMPLE

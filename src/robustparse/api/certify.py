@@ -7,9 +7,9 @@ from typing import cast
 
 from robustparse.api.attack import Examples, Victims, victim_source
 from robustparse.api.inputs import system_name
+from robustparse.api.printed_tables import as_text, certified_table
 from robustparse.api.progress import certify_progress
 from robustparse.api.sources import DataSource, VictimSource, data_source, settings_of
-from robustparse.api.tables import as_text, certified_table
 from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits

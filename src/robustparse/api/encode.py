@@ -13,7 +13,7 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.clustering import Fidelity, clusters
 from robustparse.certificates.recoding import Recoding
 from robustparse.certificates.word_answers import WordAnswers, substitutes_as_read
-from robustparse.data.encoding import Encoding
+from robustparse.data.robust_encoding import Encoding
 from robustparse.errors import InputError, check_choice
 from robustparse.files import Sources, check_output_file
 from robustparse.tasks.registry import all_tasks, named, task_of

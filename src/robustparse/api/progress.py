@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robustparse.api.tables import shown, terminal
+from robustparse.api.printed_tables import shown, terminal
 from robustparse.errors import say
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.certified_scores import CertifiedScores

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from robustparse.api.tables import as_text, score_table, shown, summary_table
+from robustparse.api.printed_tables import as_text, score_table, shown, summary_table
 from robustparse.errors import optional_library
 from robustparse.evaluation.records import WHEN, ExampleRecord, read_finished
 from robustparse.metrics import score_name

@@ -19,7 +19,7 @@ from robustparse.api.augment import attack_folder, summary_beside
 from robustparse.api.inputs import digest
 from robustparse.attacks.substitution_sources import GENERATORS
 from robustparse.attacks.substitution_table import SubstitutionTable
-from robustparse.data.encoding import Encoding
+from robustparse.data.robust_encoding import Encoding
 from robustparse.errors import InputError
 from robustparse.evaluation.records import RUN, RunRecord, read_run
 from robustparse.evaluation.worst_of_attacks import Seen

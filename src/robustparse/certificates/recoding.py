@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from robustparse.data.encoding import Encoding
+from robustparse.data.robust_encoding import Encoding
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rich.table import Table
 from robustparse.annotation import questionnaire
 from robustparse.annotation.questionnaire import QUESTIONS
 from robustparse.annotation.score import score as score_answers
-from robustparse.api.tables import print_table
+from robustparse.api.printed_tables import print_table
 from robustparse.errors import InputError
 from robustparse.evaluation.records import read_finished
 from robustparse.files import write_json

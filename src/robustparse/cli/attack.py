@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.tables import print_table, summary_table, terminal
+from robustparse.api.printed_tables import print_table, summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.cli.options import (
     AttackOptions,

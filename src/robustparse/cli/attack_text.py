@@ -8,8 +8,8 @@ from dataclasses import replace
 from rich.text import Text
 
 from robustparse.api.attack_run import check_scores
+from robustparse.api.printed_tables import terminal
 from robustparse.api.results import NOTHING
-from robustparse.api.tables import terminal
 from robustparse.api.taggers import Tagger, tagger_named, with_tags
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.results import AttackResult

@@ -5,7 +5,7 @@ from typing import Literal
 
 from robustparse.api.certify import CertifyRun
 from robustparse.api.inputs import system_name
-from robustparse.api.tables import certified_table, print_table
+from robustparse.api.printed_tables import certified_table, print_table
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.cli.options import ShardedDataOptions, VictimOptions, as_list

@@ -4,11 +4,11 @@ from rich.table import Table
 
 from robustparse.api.encode import StopWordList
 from robustparse.api.encode import encode as make_encoding
-from robustparse.api.tables import plain_table, print_table, terminal
+from robustparse.api.printed_tables import plain_table, print_table, terminal
 from robustparse.certificates.clustering import Fidelity
 from robustparse.certificates.recoding import Recoding
 from robustparse.cli.options import DataOptions
-from robustparse.data.encoding import Encoding
+from robustparse.data.robust_encoding import Encoding
 
 _LARGEST = 20  # clusters that are printed
 _WORDS = 12  # words of a cluster that are printed

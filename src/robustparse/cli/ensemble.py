@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse import __version__, trust
-from robustparse.api.tables import print_table, score_table
+from robustparse.api.printed_tables import print_table, score_table
 from robustparse.cli.ensemble_members import Member, check_models, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
 from robustparse.cli.options import DecodingOptions, are_set, as_list

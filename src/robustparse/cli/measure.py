@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
+from robustparse.api.printed_tables import print_table, shown
 from robustparse.api.progress import reading_progress
-from robustparse.api.tables import print_table, shown
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.api.merge import merge as merged
-from robustparse.api.tables import terminal
+from robustparse.api.printed_tables import terminal
 
 
 def merge(out: str, shards: list[str]) -> None:

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from robustparse.api.inputs import Paths, check_same_kind
+from robustparse.api.printed_tables import terminal
 from robustparse.api.sources import Checkpoints, DataFile, known_to
-from robustparse.api.tables import terminal
 from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.chosen import Choose

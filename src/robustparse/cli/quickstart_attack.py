@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytorch_lightning as pl
 
+from robustparse.api.printed_tables import print_table, summary_table, terminal
 from robustparse.api.progress import attack_progress, certify_progress
-from robustparse.api.tables import print_table, summary_table, terminal
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.constraint import Constraint

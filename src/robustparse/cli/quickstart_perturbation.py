@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rich.table import Table
 
 from robustparse.api.augment import TRIES
-from robustparse.api.tables import plain_table, print_table, terminal
+from robustparse.api.printed_tables import plain_table, print_table, terminal
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.cli.quickstart_sample import Subject
 from robustparse.data.datamodule import SAMPLE, Augmentation

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from rich.table import Table
 
+from robustparse.api.printed_tables import plain_table, print_table
 from robustparse.api.report import write_report
-from robustparse.api.tables import plain_table, print_table
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.cli.options import as_list
 from robustparse.errors import InputError

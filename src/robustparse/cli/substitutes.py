@@ -2,9 +2,9 @@
 
 from rich.table import Table
 
+from robustparse.api.printed_tables import plain_table, print_table, shown, terminal
 from robustparse.api.sources import DataFile
 from robustparse.api.substitutes import substitutes as make_table
-from robustparse.api.tables import plain_table, print_table, shown, terminal
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.options import TextOptions, as_list
 from robustparse.tagsets import Tagset

@@ -8,8 +8,8 @@ from rich.table import Table
 
 from robustparse import __version__
 from robustparse.api.inputs import system_name
+from robustparse.api.printed_tables import plain_table, print_table
 from robustparse.api.sources import VictimSource
-from robustparse.api.tables import plain_table, print_table
 from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.api.inputs import Paths
-from robustparse.api.tables import plain_table, print_table, shown
+from robustparse.api.printed_tables import plain_table, print_table, shown
 from robustparse.api.verify import verify as verified
 from robustparse.cli.options import DECODING, VictimOptions
 from robustparse.metrics import score_label

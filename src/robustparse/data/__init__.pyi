@@ -1,6 +1,6 @@
 from .batch import Batch
 from .datamodule import Augmentation, Batches, DataModule
-from .encoding import Encoding
+from .robust_encoding import Encoding
 from .tags.datamodule import TagDataModule
 from .text_datamodule import TextDataModule
 from .treebank_datamodule import TreebankDataModule

@@ -23,8 +23,8 @@ from typing_extensions import TypeVar
 
 from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.data.datamodule import DataModule
-from robustparse.data.encoding import Encoding
 from robustparse.data.plain_texts import Text, examples_of
+from robustparse.data.robust_encoding import Encoding
 from robustparse.data.sampler import EvaluationLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError

@@ -7,8 +7,8 @@ from robustparse.files import checkpoint_file
 from robustparse.models.base import Model
 
 # Commands do not import from rooms of one task, so that they take the name from here.
-from robustparse.models.dependency.trees import Decoder as Decoder
-from robustparse.models.dependency.trees import check_decoder
+from robustparse.models.dependency.tree_decoding import Decoder as Decoder
+from robustparse.models.dependency.tree_decoding import check_decoder
 
 
 def load(path: str | Path, decoder: Decoder | None = None, beam: int | None = None) -> Model:

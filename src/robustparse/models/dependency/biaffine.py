@@ -18,7 +18,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.errors import check_least, check_rates
 from robustparse.models.decisions import Decisions
 from robustparse.models.dependency.parser import DependencyParser
-from robustparse.models.dependency.trees import Decoder, check_decoder, decode_heads
+from robustparse.models.dependency.tree_decoding import Decoder, check_decoder, decode_heads
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.dropout import shared_dropout

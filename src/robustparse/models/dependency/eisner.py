@@ -1,4 +1,4 @@
-"""Compiled loop of `trees.eisner`: the best projective tree in O(length^3) (Eisner 1996).
+"""Compiled loop of `tree_decoding.eisner`: the best projective tree in O(length^3) (Eisner 1996).
 
 There are four charts over spans `i <= j`: an *open* span has an arc between i and j, a *closed*
 span has all dependents of its head on that side; i is the head in `right` charts, j in `left`

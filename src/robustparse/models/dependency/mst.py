@@ -1,4 +1,4 @@
-"""Compiled loop of `trees.mst`: Chu-Liu-Edmonds on dense scores, O(length^2) a sentence.
+"""Compiled loop of `tree_decoding.mst`: Chu-Liu-Edmonds on dense scores, O(length^2) a sentence.
 
 The search follows best heads upwards from a word until the path meets ROOT or a word that already
 reaches ROOT, and contracts every cycle on the way (Tarjan 1977, dense variant).

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from robustparse.models.dependency import eisner as compiled_eisner
 from robustparse.models.dependency import mst as compiled_mst
-from robustparse.models.dependency.trees import eisner, greedy, greedy_with_repair, is_tree, mst
+from robustparse.models.dependency.tree_decoding import (
+    eisner,
+    greedy,
+    greedy_with_repair,
+    is_tree,
+    mst,
+)
 
 Heads = tuple[int, ...]
 
@@ -219,5 +225,7 @@ def test_scores_that_are_not_numbers_are_refused(
 
 
 def test_importing_does_not_load_numba() -> None:
-    code = "import sys, robustparse.models.dependency.trees; sys.exit('numba' in sys.modules)"
+    code = (
+        "import sys, robustparse.models.dependency.tree_decoding; sys.exit('numba' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustparse.casing import Casing, cased, in_casing_of
-from robustparse.data.encoding import Encoding
+from robustparse.data.robust_encoding import Encoding
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.types import Example, Sentence
