@@ -455,7 +455,7 @@ def _other_width(
     elif width == 2 and len(cells) == 3 and form.pairs:
         remedy = "if the file holds pairs, add the second text to line 1"
     elif len(cells) > 3 and not form.raw:
-        remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
+        remedy = f"{NAME_THEM}, after adding their names as line 1 unless they are there"
     expected = form.widths.get(width) or " or ".join(form.widths[each] for each in form.widths)
     expected += ", as in the lines before" if line > table.first[0] else ""
     return InputError(found, path=table.path, line=line, expected=expected, remedy=remedy)
