@@ -210,6 +210,18 @@ def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, lin
     assert (error.value.path, error.value.line) == (str(path), line)
 
 
+def test_a_key_that_no_word_has_is_named(tmp_path, caplog):
+    path = write(tmp_path, "a.conllu", CONLLU)
+    (example,) = TAGS.files.read(path, columns=["misc:NER"])
+    assert set(example.gold.tags) == {"_"}
+    (record,) = caplog.records
+    assert "'NER'" in record.getMessage()
+    write(tmp_path, "b.conllu", CONLLU.replace("Entity=B-x", "Gloss=y Entity=B-x"))
+    with pytest.raises(InputError) as error:
+        TAGS.files.read(tmp_path / "b.conllu", columns=["misc:Entity"])
+    assert error.value.key == "columns"
+
+
 @pytest.mark.parametrize(
     ("tags", "unread"),
     [

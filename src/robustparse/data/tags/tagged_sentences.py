@@ -222,19 +222,25 @@ def _each_of_treebank(
 
 
 def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -> None:
-    """Reject a key that no word has if some have it in another casing.
+    """Reject a key that no word has if some have it in another casing; otherwise, warn.
 
     Raises:
-        InputError: names the key that they have.
+        InputError: names the key that they have; or a blank divides the key from others.
     """
     lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
     cells = {line.split("\t")[column] for line in lines}
+    if blank := next((cell for cell in cells if f" {key}=" in cell), None):
+        found, expected = f"{blank!r:.60} in column {column + 1}", "items divided by |"
+        raise InputError(found, path=path, key="columns", expected=expected)
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
+    if key in present:
+        return
+    found = f"no word has {key!r} in column {column + 1}"
     alike = [each for each in sorted(present) if each.casefold() == key.casefold()]
-    if alike and key not in present:
+    if alike:
         name = "feats" if column == _COLUMN["feats"] else "misc"
-        found, remedy = f"no word has {key!r} in column {column + 1}", f"write {name}:{alike[0]}"
-        raise InputError(found, path=path, key="columns", remedy=remedy)
+        raise InputError(found, path=path, key="columns", remedy=f"write {name}:{alike[0]}")
+    tell(f"{path}: {found}: all have the tag {UNTAGGED}")
 
 
 def _value(cell: str, key: str) -> str:
