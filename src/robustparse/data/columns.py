@@ -24,6 +24,8 @@ NO_LABEL = ("-", "-1")
 
 NAME_THEM = "name the columns of the text and of the label with --columns"
 
+_DIVIDERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "vertical bars"}
+
 _ENOUGH = 10  # smallest number of rows whose labels show whether the first line is a header
 _RARE = 0.1  # largest fraction of these rows that may have a label that occurs only once
 
@@ -457,6 +459,7 @@ def _other_width(
     elif len(cells) > 3 and not form.raw:
         remedy = f"{NAME_THEM}, after adding their names as line 1 unless they are there"
     expected = form.widths.get(width) or " or ".join(form.widths[each] for each in form.widths)
+    expected += f", separated by {_DIVIDERS.get(table.delimiter, repr(table.delimiter))}"
     expected += ", as in the lines before" if line > table.first[0] else ""
     return InputError(found, path=table.path, line=line, expected=expected, remedy=remedy)
 
