@@ -118,6 +118,19 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
 
 
+def check_folder(
+    folder: Path, *, key: str | None = None, expected: str | None = None, remedy: str | None = None
+) -> None:
+    """Check that a path is a folder; the other arguments are those of the error.
+
+    Raises:
+        InputError: there is no such folder, or it is a file.
+    """
+    if not folder.is_dir():
+        found = "a file, not a folder" if folder.exists() else "no such folder"
+        raise InputError(found, path=folder, key=key, expected=expected, remedy=remedy)
+
+
 def check_fetched(path: Path) -> None:
     """Check that a file is not the pointer that Git leaves in place of a file it has not fetched.
 

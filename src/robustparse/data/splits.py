@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robustparse.data.tables import HUB, is_dataset
 from robustparse.errors import InputError
-from robustparse.files import plain_name
+from robustparse.files import check_folder, plain_name
 
 _DEV = "dev|valid|validation"  # names of the development data
 # The name of a part of a dataset. Older datasets of the hub add a fingerprint.
@@ -56,9 +56,7 @@ def _split_file(
     is_split: Callable[[Path], bool] = lambda _: False,
 ) -> Path:
     """Return the file of a split; ``is_split`` tells whether another file or folder holds it."""
-    if not folder.is_dir():
-        expected = f"a folder with {split}{endings[0]} in it"
-        raise InputError("no such folder", path=folder, expected=expected)
+    check_folder(folder, expected=f"a folder with {split}{endings[0]} in it")
     names = _DEV if split == "dev" else split
     ending = rf"({_NUMBERS}{_FINGERPRINT})?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
