@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robustparse.data.tables import HUB, is_dataset
 from robustparse.errors import InputError
-from robustparse.files import check_folder, plain_name
+from robustparse.files import check_folder, plain_name, with_home
 
 _DEV = "dev|valid|validation"  # names of the development data
 # The name of a part of a dataset. Older datasets of the hub add a fingerprint.
@@ -33,12 +33,12 @@ def find_split(folder: str | Path, split: str, endings: Sequence[str]) -> Path:
         InputError: the folder does not exist or is a dataset without splits, not exactly one file
             matches, or a part is missing.
     """
+    folder = with_home(folder)
     if ".parquet" not in endings:  # no tables, and so no datasets
-        return _split_file(Path(folder), split, endings)
+        return _split_file(folder, split, endings)
     of_dataset = "validation" if split == "dev" else split
     if str(folder).startswith(HUB):
         return Path(f"{folder}:{of_dataset}")
-    folder = Path(folder)
     if (folder / "state.json").exists():
         remedy = f"name it with {split}_file"
         if split != "dev":
