@@ -15,6 +15,7 @@ import pytest
 from robustparse import files
 from robustparse.errors import InputError
 from robustparse.files import (
+    check_folder,
     checkpoint_file,
     make_folder,
     opened,
@@ -313,3 +314,15 @@ def test_archives_are_no_text_in_a_wrong_encoding(name: str, tmp_path: Path):
         None,
         "unpack the file",
     )
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    check_folder(tmp_path)
+    (tmp_path / "x").touch()
+    found = []
+    for name in ("x", "y"):
+        with pytest.raises(InputError) as error:
+            check_folder(tmp_path / name, remedy="name another")
+        found.append(error.value.found)
+        assert (error.value.path, error.value.remedy) == (str(tmp_path / name), "name another")
+    assert len(set(found)) == 2

@@ -20,7 +20,7 @@ def cased(word: str, casing: Casing) -> str:
     if casing == "upper":
         return word.upper()
     if casing == "capitalised":
-        return word[:1].upper() + word[1:]
+        return word[:1].title() + word[1:]  # Georgian and the ligature fi differ from upper case
     return word.lower() if casing == "lower" else word
 
 

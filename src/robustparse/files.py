@@ -97,8 +97,7 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     Raises:
         InputError: there is no such checkpoint, or it was not fetched.
     """
-    path = fetched(path) if isinstance(path, str) and path.startswith(HUB) else Path(path)
-    path = Path(os.path.expanduser(path))  # noqa: PTH111 - `Path` raises on names such as ~a
+    path = with_home(fetched(path) if isinstance(path, str) and path.startswith(HUB) else path)
     is_folder = os.path.isdir(path)  # noqa: PTH112 - `Path` rejects texts too long for a name
     for file in [path / name for name in _CHECKPOINTS] if is_folder else [path]:
         if os.path.isfile(file):  # noqa: PTH113
@@ -116,6 +115,24 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
     if path.name.startswith("hf:"):
         remedy = _AS_VICTIM
     raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
+
+
+def with_home(path: str | Path) -> Path:
+    """Return a path with the user's home folder in place of a first ``~``."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - `Path` raises on names such as ~a
+
+
+def check_folder(
+    folder: Path, *, key: str | None = None, expected: str | None = None, remedy: str | None = None
+) -> None:
+    """Check that a path is a folder; the other arguments are those of the error.
+
+    Raises:
+        InputError: there is no such folder, or it is a file.
+    """
+    if not folder.is_dir():
+        found = "a file, not a folder" if folder.exists() else "no such folder"
+        raise InputError(found, path=folder, key=key, expected=expected, remedy=remedy)
 
 
 def check_fetched(path: Path) -> None:
@@ -257,11 +274,12 @@ def matching_files(pattern: str) -> list[str]:
     """Return the files that a pattern such as ``part-*.tsv`` matches, in the order of their names.
 
     ``**`` matches folders of any depth. A name without ``*``, ``?`` or ``[``, or of an existing
-    file or folder, is returned as it is.
+    file or folder, is returned as it is, but for a first ``~``.
 
     Raises:
         InputError: the pattern matches no file.
     """
+    pattern = os.path.expanduser(pattern)  # noqa: PTH111 - of any length
     if not _PATTERN.search(pattern) or os.path.exists(pattern):  # noqa: PTH110 - of any length
         return [pattern]
     found = sorted(each for each in iglob(pattern, recursive=True) if Path(each).is_file())  # noqa: PTH207

@@ -13,6 +13,7 @@ import robustparse as rp
 from robustparse.api.inputs import system_name
 from robustparse.attacks import AttachmentDrop, Attack, Greedy, LabelFlip, Zheng2020
 from robustparse.cli.main import main
+from robustparse.data import TreebankDataModule
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.models.dependency.biaffine import BiaffineParser
@@ -129,6 +130,24 @@ def test_what_is_in_memory_leaves_no_files(
     assert folder.is_dir()
     del results
     assert not folder.exists()
+
+
+def test_a_tilde_is_the_home_folder(
+    model: BiaffineParser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, here = tmp_path / "home", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    write_sample(home / "en-test.conllu", sentences(2, "test"))
+    examples = rp.read("~/en-test.conllu")
+    assert len(examples) == len(rp.read("~/en-*.conllu")) == 2
+    assert TreebankDataModule(folder="~").path("test") == home / "en-test.conllu"
+    rp.attack(model, examples, lexicon_attack(), out="~/run")
+    assert rp.AttackResults("~/run").folder == home / "run"
+    assert rp.report("~/run", "~/page.html") == home / "page.html"
+    assert (home / "page.html").is_file()
+    assert not [*here.iterdir()]
 
 
 def test_scores_are_those_of_the_command(

@@ -38,6 +38,8 @@ CURVES = "{class_path: robustparse.defenses.RobustnessEvaluation, init_args: {at
         (FGM_OF + COPIES, True),
         (COPIES, True),
         ("trainer: {callbacks: [PGD]}", True),
+        ("trainer: {callbacks: PGD}", True),
+        ("trainer: {callbacks+: {class_path: robustparse.defenses.FGM}}", True),
         (f"trainer: {{callbacks+: [{CURVES}]}}", False),
         ("model: {init_args: {arc_dim: 9}}", False),
         (f"trainer: {{callbacks+: [{{class_path: robustparse.defenses.FGM}}, {CURVES}]}}", None),

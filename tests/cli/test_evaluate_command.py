@@ -245,3 +245,7 @@ def test_lists_of_operations_are_no_folders(
         with pytest.raises(InputError) as error:
             with_operations(["--perturbed", "typos", "--perturbed", other])
         assert error.value.key == "--perturbed"
+    for value in ("typos(fraction=1.0)", "Typos(edits=[swap])"):  # as the pages write settings
+        with pytest.raises(InputError) as error:
+            with_operations(["--operations", value])
+        assert "init_args" in str(error.value.remedy)

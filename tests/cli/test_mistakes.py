@@ -402,8 +402,8 @@ CONFIGURATIONS = [
     ("model: {init_args: {dropout: null}}", "bad.yaml:1: model.dropout: got null", "leave it out"),
     ("model: {init_args: {optimization: [linear]}}", "model.optimization", "not of a type"),
     ("data: {init_args: {min_count: null}}", "bad.yaml:1: data.min_count: got null"),
-    ("data: {init_args: {batches: {words: null}}}", "bad.yaml: data.batches.words: got null"),
-    ("trainer: {max_steps: null}", "bad.yaml: trainer.max_steps: got null"),
+    ("data: {init_args: {batches: {words: null}}}", "bad.yaml:1: data.batches.words: got null"),
+    ("trainer: {max_steps: null}", "bad.yaml:1: trainer.max_steps: got null"),
     ("data:\n  init_args:\n", "bad.yaml:2: data.init_args: got nothing"),
     (
         "model:\n  class_path: robustparse.models.BiaffineParser\n  arc_dim: 8\n",

@@ -74,7 +74,7 @@ def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
     out = ["--out", tmp_path / "page.html"]
     for given, says in (
         ([folders[0], tmp_path / "missing"], "missing: no such folder"),
-        ([folders[0], tmp_path / "file"], "file: no such folder"),
+        ([folders[0], tmp_path / "file"], "file: a file, not a folder"),
         (
             [tmp_path / "empty"],
             "summary.json: no such file; expected the output folder of an attack; give a",

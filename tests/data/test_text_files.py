@@ -44,7 +44,19 @@ def saved(path: Path) -> Path:
     return path / "train"
 
 
-SOURCES = {"x.tsv": (tsv, None), "x.jsonl": (jsonl, NAMED), "x": (saved, NAMED)}
+def formatted(path: Path) -> Path:
+    """A dataset as it is saved after training: one column, in arrays."""
+    data = pytest.importorskip("datasets").load_from_disk(saved(path))
+    data.with_format("numpy", columns=["verdict"]).save_to_disk(path / "formatted")
+    return path / "formatted"
+
+
+SOURCES = {
+    "x.tsv": (tsv, None),
+    "x.jsonl": (jsonl, NAMED),
+    "x": (saved, NAMED),
+    "y": (formatted, NAMED),
+}
 
 
 @pytest.mark.parametrize("name", SOURCES)

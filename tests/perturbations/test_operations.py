@@ -52,6 +52,7 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (Casing(to="lower"), [], "The DOG is n't Here", "the dog is n't here"),
     (Casing(to="upper"), [], "The dog is n't", "THE DOG IS N'T"),
     (Casing(to="capitalized"), [], "the dOG is n't élan", "The DOG Is n't Élan"),
+    (Casing(to="capitalized"), [], "ﬁlm ქართული", "Film ქართული"),
     (Casing(), [1], "The dog", "THE DOG"),
     (Typos(edits=["swap"], **EVERY), [2], "a letter", "a letetr"),  # no swap of "tt"
     (Typos(edits=["swap"], **EVERY), [], "aaa Zzz", "aaa zZz"),

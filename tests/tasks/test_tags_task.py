@@ -192,6 +192,7 @@ def test_words_may_hold_blanks(tmp_path):
         ("a.tsv", "#\ta.de [2005-02-26]\n\n1\ta\tX\n2\tb\tX\n", 1),
         ("a.conll", "1 a X\n2 b X\n\n1 c Y\n", 1),
         ("a.conll", "B-x a\nO b\n", 1),
+        ("a.conll", "bc/a 0 What WP\nbc/a 1 kind NN\n\nbc/b 0 No UH\nbc/b 1 one NN\n", 1),
         ("a.conllu", CONLLU.replace("VERB", "_"), 7),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"]}\n{"tokens": ["a"], "tags": []}\n', 2),
         ("a.jsonl", '{"tokens": ["a"], "tags": [1]}\n', 1),
@@ -207,6 +208,39 @@ def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, lin
     with pytest.raises(InputError) as error:
         TAGS.files.read(path)
     assert (error.value.path, error.value.line) == (str(path), line)
+
+
+def test_a_key_that_no_word_has_is_named(tmp_path, caplog):
+    path = write(tmp_path, "a.conllu", CONLLU)
+    (example,) = TAGS.files.read(path, columns=["misc:NER"])
+    assert set(example.gold.tags) == {"_"}
+    (record,) = caplog.records
+    assert "'NER'" in record.getMessage()
+    write(tmp_path, "b.conllu", CONLLU.replace("Entity=B-x", "Gloss=y Entity=B-x"))
+    with pytest.raises(InputError) as error:
+        TAGS.files.read(tmp_path / "b.conllu", columns=["misc:Entity"])
+    assert error.value.key == "columns"
+
+
+@pytest.mark.parametrize(
+    ("tags", "unread"),
+    [
+        ("O B I", "B"),
+        ("o b-per i-per", "b-per"),
+        ("O B_PER I_PER", "B_PER"),
+        ("O PER-B PER-I", "PER-B"),
+        ("O B-PER I-PER", ""),
+        ("NOUN I- S-", ""),
+        ("O PER PER", ""),
+        ("O O O", ""),
+    ],
+)
+def test_tags_of_spans_that_are_read_as_those_of_words_are_named(tmp_path, caplog, tags, unread):
+    rows = "".join(f"{word} {tag}\n" for word, tag in zip("abc", tags.split(), strict=True))
+    TAGS.files.read(write(tmp_path, "a.conll", rows))
+    assert [record.getMessage().count(repr(unread)) for record in caplog.records] == [1] * bool(
+        unread
+    )
 
 
 def test_files_of_a_folder_are_found(tmp_path):

@@ -13,9 +13,12 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.processors import ByteLevel as ByteLevelOffsets
 from transformers import (
+    AutoTokenizer,
     GPT2Config,
     GPT2ForSequenceClassification,
     PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForSequenceClassification,
     pipeline,
 )
 
@@ -215,6 +218,9 @@ def test_attacks_do_not_depend_on_packing(folder: Path, search: Any) -> None:
         ({"problem_type": "multi_label_classification"}, None),
         ({"problem_type": "regression", "id2label": {0: "score"}}, None),
         ({"auto_map": {"AutoModel": "evil.Model"}}, "auto_map"),
+        ({"id2label": LABELS}, "id2label"),
+        ({"id2label": {"no": 0, "yes": 1}}, "id2label"),
+        ({"id2label": {0: "no", 2: "yes"}}, "id2label"),
     ],
 )
 def test_other_models_are_refused(bert: Path, tmp_path: Path, change: Any, key: Any) -> None:
@@ -224,6 +230,31 @@ def test_other_models_are_refused(bert: Path, tmp_path: Path, change: Any, key: 
         HuggingFaceClassifier(str(tmp_path))
     assert error.value.path == str(tmp_path / "config.json")
     assert error.value.key == key
+
+
+def test_outputs_without_names_are_numbered(bert: Path, tmp_path: Path) -> None:
+    settings = json.loads((bert / "config.json").read_text()) | {"id2label": None, "num_labels": 3}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    assert HuggingFaceClassifier(str(tmp_path)).labels == ["LABEL_0", "LABEL_1", "LABEL_2"]
+
+
+@pytest.mark.parametrize("most", [12, 24, 512])
+def test_long_texts_are_cut_where_positions_begin_after_the_padding(
+    bert: Path, tmp_path: Path, most: int
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(bert, model_max_length=most)
+    tokenizer.save_pretrained(tmp_path)
+    config = RobertaConfig(
+        **{"vocab_size": len(tokenizer), "hidden_size": 16, "num_hidden_layers": 1},
+        **{"num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 24},
+        pad_token_id=1,
+    )
+    _save(RobertaForSequenceClassification, config, tmp_path)
+    victim = HuggingFaceClassifier(str(tmp_path), device="cpu")
+    words = ["cat"] * 40
+    cut = words[: min(most, 22) - 2]  # without the special pieces
+    (_, whole), (_, short) = victim.answer([words, cut])
+    assert whole == pytest.approx(short)
 
 
 def test_a_wrong_number_of_labels_is_refused(bert: Path) -> None:

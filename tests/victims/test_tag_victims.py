@@ -71,6 +71,30 @@ def test_it_is_attacked_and_scored(folder: Path) -> None:
     assert len(rp.attack(victim, examples, attack)) == len(examples)
 
 
+def test_tags_that_it_cannot_answer_are_named(folder: Path) -> None:
+    victim = HuggingFaceTagger(str(folder))
+    known, unknown = (
+        Example(row, Sentence(("dog", "cats")), TagSequence(tags, "greeting"))
+        for row, tags in enumerate([("B-x", "I-x"), ("O", "B-y")])
+    )
+    assert not [*victim.warnings([known], "a.conll")]
+    (warning,) = victim.warnings([known, unknown], "a.conll")
+    assert "B-y" in warning
+
+
+def test_answers_of_spans_may_be_bioes() -> None:
+    golds = ["B-x I-x O", "B-x I-x I-x", "B-x B-y O"]
+    answers = ["B-x E-x O", "B-x M-x L-x", "S-x U-y O"]
+    examples = [
+        Example(row, Sentence(("a", "b", str(row))), TagSequence(tuple(gold.split())))
+        for row, gold in enumerate(golds)
+    ]
+    victim = FunctionVictim(
+        lambda texts: [answers[int(text[-1])].split() for text in texts], "tags"
+    )
+    assert rp.evaluate(victim, examples)["strict_f1"] == 100.0
+
+
 def test_entities_and_tags_of_spacy(tmp_path: Path) -> None:
     spacy = pytest.importorskip("spacy", reason="needs spaCy: pip install robustparse[spacy]")
     pipeline = spacy.blank("en")

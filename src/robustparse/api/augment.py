@@ -315,7 +315,7 @@ def _write(
     with written(out) as file_of_copies:
         remove_record(out)
         if keep == "pairs":
-            pieces = pairs_of(task).pairs(counted())
+            pieces = pairs_of(task, "set --keep changed").pairs(counted())
         else:
             pieces = task.files.write_all((copy, None, None) for copy, _ in counted())
         head = write_pieces(file_of_copies, pieces)

@@ -15,7 +15,7 @@ from robustparse.certificates.recoding import Recoding
 from robustparse.certificates.word_answers import WordAnswers, substitutes_as_read
 from robustparse.data.robust_encoding import Encoding
 from robustparse.errors import InputError, check_choice
-from robustparse.files import Sources, check_output_file
+from robustparse.files import Sources, check_output_file, with_home
 from robustparse.tasks.registry import all_tasks, named, task_of
 from robustparse.tasks.task import Task
 from robustparse.types import DependencyTree, Example, LogicalForm, Sentence, TagSequence
@@ -67,7 +67,8 @@ def encode(
         raise InputError("names no example", key="data", expected="at least one")
     if out is not None:
         table = () if isinstance(substitutes, SubstitutionTable) else (str(substitutes),)
-        check_output_file(Path(out), [*source.names, *table])
+        out = with_home(out)
+        check_output_file(out, [*source.names, *table])
     if not isinstance(substitutes, SubstitutionTable):
         substitutes = SubstitutionTable.read(substitutes)
     kind = _task(source, task)

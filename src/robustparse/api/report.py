@@ -11,6 +11,7 @@ from robustparse.errors import InputError, say
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
+from robustparse.files import with_home
 from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
 
@@ -42,7 +43,7 @@ def report(
             Folders that cannot be read are named on the page and on standard error.
     """
     systems = _systems(attacked)
-    folders = [Path(each) if isinstance(each, str | Path) else each.folder for each in systems]
+    folders = [with_home(each) if isinstance(each, str | Path) else each.folder for each in systems]
     names = [_name(each, systems) for each in systems]
     named = all(names) and len(set(names)) == len(names)
     differences = compared(folders) if compare else ()
@@ -99,8 +100,9 @@ def write_report(
     Raises:
         InputError: see `report`.
     """
-    shown = build_report(folders, Path(out), names, differences, worst)
+    page = with_home(out)
+    shown = build_report(folders, page, names, differences, worst)
     say(*(f"warning: {each}" for each in shown.unread))
     if export is not None:
-        export_report(shown, Path(export))
-    return Path(out)
+        export_report(shown, with_home(export))
+    return page

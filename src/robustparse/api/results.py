@@ -7,6 +7,7 @@ from typing import Any, overload
 from robustparse.api.printed_tables import as_text, score_table, shown, summary_table
 from robustparse.errors import optional_library
 from robustparse.evaluation.records import WHEN, ExampleRecord, read_finished
+from robustparse.files import with_home
 from robustparse.metrics import score_name
 from robustparse.reports.notebook import example_html, results_html, scores_html
 from robustparse.tasks.registry import named
@@ -102,7 +103,7 @@ class AttackResults(Sequence[AttackedExample]):
     """
 
     def __init__(self, folder: str | Path, name: str = "") -> None:
-        self.folder = Path(folder)
+        self.folder = with_home(folder)
         self.name = name or self.folder.resolve().name
         self.summary, self.lines = read_finished(self.folder)
         self.task = named(self.summary["task"])

@@ -20,7 +20,7 @@ from robustparse.attacks.substitution_sources import NearWords, Source, SourceSe
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.attacks.word_types import WordTypes
 from robustparse.errors import InputError, check_all
-from robustparse.files import check_output_file
+from robustparse.files import check_output_file, with_home
 from robustparse.tagsets import Tagset, check_tagset
 from robustparse.tasks.registry import named, task_of
 from robustparse.types import Example, Sentence
@@ -89,7 +89,8 @@ def substitutes(
     names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
     given, cache = _data(data), None
     if out is not None:
-        check_output_file(Path(out), [*names, *(name for each in given for name in each.names)])
+        out = with_home(out)
+        check_output_file(out, [*names, *(name for each in given for name in each.names)])
         cache = Path(f"{out}.cache")
     settings = SourceSettings(top=top, cosine=cosine, contexts=contexts, cache=cache, device=device)
     check_tagset("substitutes", tagset)

@@ -8,6 +8,8 @@ from tempfile import mkdtemp
 from typing import TypeVar
 from weakref import finalize
 
+from robustparse.files import with_home
+
 T = TypeVar("T")
 
 
@@ -20,7 +22,7 @@ def results_in(out: str | Path | None, make: Callable[[Path], T]) -> T:
         make: takes the folder.
     """
     if out is not None:
-        return make(Path(out))
+        return make(with_home(out))
     with ExitStack() as unless_kept:
         folder = Path(mkdtemp(prefix="robustparse-"))
         unless_kept.callback(rmtree, folder)

@@ -8,6 +8,7 @@ from robustparse.api.inputs import system_name
 from robustparse.api.results import AttackResults
 from robustparse.api.seen_attacks import seen_attacks
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, read_worst_of_attacks
+from robustparse.files import with_home
 from robustparse.reports.tables import numbered
 
 
@@ -29,7 +30,9 @@ def worst_of_attacks(attacked: Sequence[AttackResults | str | Path]) -> list[Wor
             sentences, gold answers or punctuation.
     """
     several = [attacked] if isinstance(attacked, str | Path | AttackResults) else attacked
-    folders = [each.folder if isinstance(each, AttackResults) else Path(each) for each in several]
+    folders = [
+        each.folder if isinstance(each, AttackResults) else with_home(each) for each in several
+    ]
     systems = read_worst_of_attacks(folders)
     names = _names([system.victims for system in systems])
     return [_named(system, name) for system, name in zip(systems, names, strict=True)]

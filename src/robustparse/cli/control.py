@@ -10,6 +10,7 @@ from typing import Any
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 
+from robustparse.cli.options import as_list
 from robustparse.defenses.copying import CopyingAdversary
 from robustparse.defenses.gradient_adversary import GradientAdversary
 from robustparse.errors import say
@@ -53,8 +54,8 @@ def _parts(config: str) -> tuple[bool, bool]:
         return False, True
     adversaries = others = False
     for name, value in _settings(settings):
-        if name in ("trainer.callbacks", "trainer.callbacks+") and isinstance(value, list):
-            adds = [_is_adversary(callback) for callback in value]
+        if name.rstrip("+") == "trainer.callbacks":
+            adds = [_is_adversary(callback) for callback in as_list(value)]
             adversaries |= any(adds)
             others |= not all(adds)
         elif ".augmentation" in name:
@@ -65,9 +66,9 @@ def _parts(config: str) -> tuple[bool, bool]:
 
 
 def _settings(node: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted names and values of a configuration."""
+    """Yield dotted names and values of a configuration; a single callback is a value."""
     for key, value in node.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and key.rstrip("+") != "callbacks":
             yield from _settings(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value

@@ -24,6 +24,8 @@ NO_LABEL = ("-", "-1")
 
 NAME_THEM = "name the columns of the text and of the label with --columns"
 
+_DIVIDERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "vertical bars"}
+
 _ENOUGH = 10  # smallest number of rows whose labels show whether the first line is a header
 _RARE = 0.1  # largest fraction of these rows that may have a label that occurs only once
 
@@ -235,8 +237,10 @@ class _Choice:
         elif width == 2 and len(cells) == 3 and form.pairs:
             remedy = "if the file holds pairs, add the second text to line 1"
         elif len(cells) > 3 and not form.raw:
-            remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
+            remedy = f"{NAME_THEM}, after adding their names as line 1 unless they are there"
         expected = form.widths.get(width) or " or ".join(form.widths.values())
+        delimiter = self.table.delimiter
+        expected += f", separated by {_DIVIDERS.get(delimiter, repr(delimiter))}"
         expected += ", as in the lines before" if line > self.table.first[0] else ""
         path = self.table.path
         return InputError(found, path=path, line=line, expected=expected, remedy=remedy)

@@ -21,7 +21,7 @@ from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, for
 from robustparse.data.splits import find_split
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice, check_least, check_seed
-from robustparse.files import each_path
+from robustparse.files import each_path, with_home
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 
@@ -215,7 +215,7 @@ class DataModule(pl.LightningDataModule, ABC):
                 key=f"data.init_args.{split}_file",
                 remedy=f"set data.init_args.folder or {split}_file",
             )
-        return Path(file) if file is not None else self.find(str(self.folder), split)
+        return with_home(file) if file is not None else self.find(str(self.folder), split)
 
     @cached_property
     def train_examples(self) -> list[Example]:

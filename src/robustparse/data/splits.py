@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robustparse.data.tables import HUB, is_dataset
 from robustparse.errors import InputError
-from robustparse.files import plain_name
+from robustparse.files import check_folder, plain_name, with_home
 
 _DEV = "dev|valid|validation"  # names of the development data
 # The name of a part of a dataset. Older datasets of the hub add a fingerprint.
@@ -33,12 +33,12 @@ def find_split(folder: str | Path, split: str, endings: Sequence[str]) -> Path:
         InputError: the folder does not exist or is a dataset without splits, not exactly one file
             matches, or a part is missing.
     """
+    folder = with_home(folder)
     if ".parquet" not in endings:  # no tables, and so no datasets
-        return _split_file(Path(folder), split, endings)
+        return _split_file(folder, split, endings)
     of_dataset = "validation" if split == "dev" else split
     if str(folder).startswith(HUB):
         return Path(f"{folder}:{of_dataset}")
-    folder = Path(folder)
     if (folder / "state.json").exists():
         remedy = f"name it with {split}_file"
         if split != "dev":
@@ -56,9 +56,7 @@ def _split_file(
     is_split: Callable[[Path], bool] = lambda _: False,
 ) -> Path:
     """Return the file of a split; ``is_split`` tells whether another file or folder holds it."""
-    if not folder.is_dir():
-        expected = f"a folder with {split}{endings[0]} in it"
-        raise InputError("no such folder", path=folder, expected=expected)
+    check_folder(folder, expected=f"a folder with {split}{endings[0]} in it")
     names = _DEV if split == "dev" else split
     ending = rf"({_NUMBERS}{_FINGERPRINT})?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]

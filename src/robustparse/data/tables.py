@@ -350,8 +350,9 @@ def _dataset(path: Path) -> Table:
 def _named_rows(path: Path, data: Any) -> Table:
     """Return the rows of a dataset; numbers of a ``ClassLabel``, also in lists, become names.
 
-    Image and audio columns are left out.
+    Image and audio columns are left out. A format that the dataset was saved with does not count.
     """
+    data = data.with_format(None)
     names = [name for name, feature in data.features.items() if not hasattr(feature, "decode")]
     features = {name: data.features[name] for name in names}
     classes = {name: getattr(each, "names", None) for name, each in features.items()}

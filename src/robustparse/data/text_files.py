@@ -38,8 +38,8 @@ TEXTS = Format(
     texts=("text", "sentence"),
     labels=("label", "gold_label"),
     widths={
-        2: "a text and a label, separated by a tab",
-        3: "a premise, a hypothesis and a label, separated by tabs",
+        2: "a text and a label",
+        3: "a premise, a hypothesis and a label",
     },
     is_header=is_label_header,
 )
@@ -226,7 +226,7 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         cell = next(cells(label))
         found = f"{cell!r:.60} instead of a label, and no line has a label of the model"
     if found:
-        expected = f"{len(first)} columns as {TEXTS.widths.get(len(first), 'a text')}"
+        expected = f"{len(first)} columns: {TEXTS.widths.get(len(first), 'a text')}"
         remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
         remedy = (NAME_THEM if layout.header else remedy) + other_task
         path, line = table.path, rows.guessed

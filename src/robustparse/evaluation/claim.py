@@ -12,6 +12,7 @@ from robustparse.evaluation.records import EXAMPLES, RUN, SUMMARY, read_record
 from robustparse.files import write_json
 
 _OTHER = "choose another --out or delete the folder"
+_DIGESTS = "sha256."  # how the keys of digests of files begin
 _LINES = (EXAMPLES, CERTIFICATES)  # the files that runs write line by line, one in each folder
 
 
@@ -64,16 +65,18 @@ def check_unclaimed(folder: Path) -> None:
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how the settings of two runs differ, sorted by their keys."""
+    """Yield how the settings of two runs differ, sorted by their keys; then, how their files do."""
     stored, ours = _flat(first), _flat(second)
-    for key in sorted({*stored, *ours}):
+    for key in sorted({*stored, *ours}, key=lambda key: (key.startswith(_DIGESTS), key)):
         if stored.get(key) == ours.get(key):
             continue
-        if key.startswith("sha256."):
-            name = re.sub("^sha256.((recipe|victim).)?", "", key)
+        name = re.sub(f"^{_DIGESTS}((recipe|victim).)?", "", key)
+        if not key.startswith(_DIGESTS):
+            yield f"{key}: {stored.get(key)!r} there, {ours.get(key)!r} here"
+        elif key in stored and key in ours:
             yield f"the content of {name} has changed"
         else:
-            yield f"{key}: {stored.get(key)!r} there, {ours.get(key)!r} here"
+            yield f"{name} belongs to the run {'there' if key in stored else 'here'} only"
 
 
 def _limit(run: Mapping[str, Any]) -> float:

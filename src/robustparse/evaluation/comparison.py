@@ -33,7 +33,7 @@ from robustparse.evaluation.significance import (
     paired_permutation,
     score_in_percent,
 )
-from robustparse.files import as_written
+from robustparse.files import as_written, check_folder
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 
@@ -171,8 +171,8 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
     if len(folders) < 2:
         given = f"{len(folders)} folder" if folders else "no folder"
         raise InputError(given, key="--compare", expected="two or more folders")
-    if missing := [folder for folder in folders if not Path(folder).is_dir()]:
-        raise InputError("no such folder", path=missing[0], key="--compare")
+    for folder in folders:
+        check_folder(Path(folder), key="--compare")
     scored = [folder for folder in folders if is_evaluated(folder)]
     if len(scored) == len(folders):
         return _compare_evaluated(folders)

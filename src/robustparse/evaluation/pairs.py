@@ -25,7 +25,7 @@ from robustparse.data.tables import ENDINGS, read_table
 from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim, gold_losses, one_model, predictions
 from robustparse.evaluation.rows import PerturbedAnswers
-from robustparse.files import plain_name
+from robustparse.files import check_folder, plain_name
 from robustparse.metrics import percent
 from robustparse.tasks.registry import pairs_of
 from robustparse.tasks.task import Task, WritesPairs
@@ -82,9 +82,7 @@ def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[Pertu
     """
     files, folder = pairs_of(task), Path(folder)
     expected = "a folder with a file OPERATION.tsv (or .csv, .jsonl and so on) for each operation"
-    if not folder.is_dir():
-        problem = "a file" if folder.exists() else "no such folder"
-        raise InputError(problem, path=folder, expected=expected)
+    check_folder(folder, expected=expected)
     tables = _tables(folder)
     if not tables:
         raise InputError("holds no table", path=folder, expected=expected)

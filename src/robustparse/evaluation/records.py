@@ -30,7 +30,7 @@ import numpy as np
 from robustparse.attacks.results import AttackResult
 from robustparse.data.columns import Known
 from robustparse.errors import InputError
-from robustparse.files import as_written, in_short, read_text, writing
+from robustparse.files import as_written, check_folder, in_short, read_text, writing
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 from robustparse.types import Example
@@ -556,8 +556,7 @@ def read_summary(folder: Path, remedy: str = REMEDY) -> Summary:
     Raises:
         InputError: it is missing or damaged.
     """
-    if not folder.is_dir():
-        raise InputError("no such folder", path=folder, remedy=REMEDY)
+    check_folder(folder, remedy=REMEDY)
     if not (folder / SUMMARY).exists():
         expected = "the output folder of an attack"
         raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=REMEDY)

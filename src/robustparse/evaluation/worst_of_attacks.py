@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.errors import InputError
 from robustparse.evaluation.comparison import (
     SentenceCounts,
     check_same_sentences,
@@ -29,7 +28,7 @@ from robustparse.evaluation.significance import (
     paired_bootstrap,
     score_in_percent,
 )
-from robustparse.files import as_written
+from robustparse.files import as_written, check_folder
 from robustparse.tasks.task import Task
 
 Seen = Literal["seen", "candidates seen", "unseen", "unknown"]
@@ -109,8 +108,7 @@ def read_worst_of_attacks(folders: Sequence[Path]) -> list[WorstOfAttacks]:
     """
     systems: dict[str, list[tuple[Path, RunRecord]]] = {}
     for folder in folders:
-        if not folder.is_dir():
-            raise InputError("no such folder", path=folder, remedy=REMEDY)
+        check_folder(folder, remedy=REMEDY)
         run: RunRecord = {} if is_evaluated(folder) else read_run(folder)
         if (system := system_of(run)) is not None:
             systems.setdefault(system, []).append((folder, run))

@@ -55,8 +55,8 @@ class Arguments(list[str]):
     def position(self, key: str) -> tuple[Path | str | None, int | None]:
         """Return the file and line of a key, or of the innermost key around it.
 
-        There is no position if the key is an option on the command line, and no line if several
-        files have the key.
+        There is no position if the key is an option on the command line. Of a value in several
+        files, the last one counts; a group of keys in several files has no line.
         """
         key = plain_key(key)
         typed = (name for name, _, _ in each_option(self) if name not in FILES)
@@ -64,8 +64,11 @@ class Arguments(list[str]):
             return None, None
         while key:
             if positions := self.keys.get(key):
-                files = dict.fromkeys(str(path) for path, _ in positions)
-                return " ".join(files), positions[-1][1] if len(positions) == 1 else None
+                path, line = positions[-1]
+                inside = f"{key}.", f"{key}["
+                if len(positions) == 1 or not any(each.startswith(inside) for each in self.keys):
+                    return path, line
+                return " ".join(dict.fromkeys(str(path) for path, _ in positions)), None
             key = key[: max(key.rfind("."), key.rfind("["), 0)]
         configs = dict.fromkeys(str(path) for path, _ in self.keys.get("", []))
         return " ".join(configs) or None, None

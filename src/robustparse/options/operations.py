@@ -59,6 +59,9 @@ def _joined(option: str, value: str) -> str:
 
 def _classes(option: str, value: str) -> str:
     """Return the classes of names that commas separate, as JSON."""
+    if "(" in value:  # as the pages write settings
+        remedy = "write settings as '[{class_path: Typos, init_args: {edits: [swap]}}]'"
+        raise InputError(f"got {value!r:.60}", key=option, expected="names", remedy=remedy)
     public = _public_operations()
     names = [name.strip() for name in value.split(",")]
     known = {*public, *public.values()}

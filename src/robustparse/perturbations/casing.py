@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from robustparse.casing import cased
 from robustparse.errors import check_choice
 from robustparse.perturbations.perturbation import Perturbation, Rewording
 from robustparse.types import Sentence
@@ -14,7 +15,7 @@ Case = Literal["lower", "upper", "capitalized"]
 
 def _capitalized(word: str) -> str:
     """Capitalise a word, except the second half of a contraction."""
-    return word if word.lower() in ("n't", "n’t") else word[:1].upper() + word[1:]
+    return word if word.lower() in ("n't", "n’t") else cased(word, "capitalised")
 
 
 _CASES: dict[str, Callable[[str], str]] = {

@@ -73,10 +73,9 @@ class LoadedModel:
     @property
     def max_pieces(self) -> int:
         """Maximum pieces per text, special ones included."""
-        positions = int(getattr(self.network.config, "max_position_embeddings", 1 << 20))
-        # RoBERTa numbers positions from 2: two positions less than in the table fit all models.
-        known = int(self.tokenizer.model_max_length)
-        return known if known <= positions else positions - 2
+        return min(
+            int(self.tokenizer.model_max_length), positions_of(self.network.base_model, 1 << 20)
+        )
 
     def padded(self, inputs: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Pad rows of piece ids: ids and attention mask, `(rows, pieces)` each."""
@@ -128,6 +127,17 @@ class LoadedModel:
     def wide(self, logits: torch.Tensor) -> torch.Tensor:
         """Return logits in float32, or in float64 if that is the model's precision."""
         return logits if self._precision == "float64" else logits.float()
+
+
+def positions_of(network: Any, otherwise: int) -> int:
+    """Return the maximum number of pieces of a network without a head, special ones included.
+
+    RoBERTa and related models number positions after the padding row of their embeddings. Networks
+    without a maximum get ``otherwise``.
+    """
+    named = int(getattr(network.config, "max_position_embeddings", 0))
+    embeddings = getattr(network, "embeddings", None)
+    return (named if named > 0 else otherwise) - (getattr(embeddings, "padding_idx", -1) + 1)
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

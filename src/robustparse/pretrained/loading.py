@@ -142,6 +142,27 @@ def model_folder(model: str, download: bool, kind: str = MASKED_LM) -> Path:
     return path
 
 
+def output_names(path: Path, settings: Mapping[str, Any]) -> list[str]:
+    """Return the names of a classifier's or tagger's outputs, in their order.
+
+    Args:
+        path: the model's config.json.
+        settings: its content.
+
+    Raises:
+        InputError: the outputs are not numbered from 0.
+    """
+    # Without names, transformers takes LABEL_0, LABEL_1 and so on, by default two.
+    unnamed = {number: f"LABEL_{number}" for number in range(settings.get("num_labels") or 2)}
+    named = settings.get("id2label") or unnamed
+    names = {str(key): str(named[key]) for key in named} if isinstance(named, dict) else {}
+    numbers = [str(number) for number in range(len(named))]
+    if names.keys() != set(numbers):
+        expected = 'a name for each output, numbered from 0: {"0": "no", "1": "yes"}'
+        raise InputError(f"got {named!r:.60}", path=path, key="id2label", expected=expected)
+    return [names[number] for number in numbers]
+
+
 def _cached_folder(model: str, download: bool, kind: str) -> Path:
     try:
         config = cached_file(model, "config.json", local_files_only=not download)

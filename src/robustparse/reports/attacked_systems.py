@@ -31,7 +31,7 @@ from robustparse.evaluation.records import (
     read_summary,
 )
 from robustparse.evaluation.significance import AttackedCounts
-from robustparse.files import as_written
+from robustparse.files import as_written, check_folder
 from robustparse.reports.plots import Curve, Plot
 from robustparse.tasks.registry import named, task_of_answer
 from robustparse.tasks.task import Task
@@ -160,8 +160,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
     Raises:
         InputError: there is no such folder.
     """
-    if not folder.is_dir():
-        raise InputError("no such folder", path=folder, remedy=REMEDY)
+    check_folder(folder, remedy=REMEDY)
     summary: Summary | None = None
     run: RunRecord = {}
     records: list[ExampleRecord] = []

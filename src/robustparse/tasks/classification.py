@@ -24,8 +24,9 @@ from robustparse.types import Example, Label
 
 _USUAL = 10  # with so many texts for each label, a label without texts is not a coincidence
 _NAME_THEM = (
-    "; it knows none of the file's labels: rename them in the file, or give --victim.labels the "
-    "file's labels in the order of the model's outputs, such as '[\"0\", \"1\"]'"
+    "; it knows none of the file's labels: rename them in the file, or, for a --victim, give "
+    "--victim.labels the file's labels in the order of the model's outputs, such as "
+    '\'["0", "1"]\''
 )
 
 

@@ -85,15 +85,15 @@ def other_task(path: str | Path, task: Task) -> Task | None:
     return next((other for other in all_tasks() if ending in other.files.endings), None)
 
 
-def pairs_of(task: Task) -> WritesPairs:
+def pairs_of(task: Task, remedy: str | None = None) -> WritesPairs:
     """Return the files of a task as a writer of perturbed texts next to their originals.
 
     Raises:
-        InputError: its answers are not written in columns.
+        InputError: its answers are not written in columns; the error gives the ``remedy``.
     """
     if isinstance(task.files, WritesPairs):
         return task.files
     able = [other.name for other in all_tasks() if isinstance(other.files, WritesPairs)]
     problem = f"answers of the task {task.name} are not written in a column"
-    expected = f"a task with one answer for each text ({', '.join(able)}), or --keep changed"
-    raise InputError(problem, key="task", expected=expected)
+    expected = f"a task with one answer for each text ({', '.join(able)})"
+    raise InputError(problem, key="task", expected=expected, remedy=remedy)

@@ -137,16 +137,21 @@ class TagFiles(Files):
         punctuation: PunctuationPolicy = "none",
         training: bool = False,
     ) -> Iterator[str]:
-        """Warn of tags and labels that the tagger does not know."""
+        """Warn of tags that the tagger does not know, and of labels if it knows any."""
         names = set(known)
-        unknown = [(each, new) for each in examples if (new := {*each.gold.labels} - names)]
+        labelled = any(name.startswith(" ") for name in names)
+        unknown = [
+            (each, new)
+            for each in examples
+            if (new := {*(each.gold.labels if labelled else each.gold.tags)} - names)
+        ]
         if unknown:
             tags = ", ".join(
                 sorted(tag.strip() for tag in set().union(*(new for _, new in unknown)))
             )
             effect = "are not learnt" if training else "count as wrong"
             yield (
-                f"{unknown[0][0].place(path)}: tags that the tagger never saw in training ({tags}) "
+                f"{unknown[0][0].place(path)}: tags that the tagger does not know ({tags}) "
                 f"{effect}, in {len(unknown)} sentences"
             )
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from robustparse.data.tags.schemes import scheme_of, to_bio
 from robustparse.errors import InputError
 from robustparse.grammars import canonical, language_named, language_of
 from robustparse.tasks.task import Task
@@ -129,13 +130,18 @@ class TagCode:
         return np.array([*found], np.int32)
 
     def row(self, answer: Any, words: Sequence[str]) -> Ids:
-        """Check that the answer is a list of tags, or a `TagSequence`, for the words."""
+        """Check that the answer is a list of tags, or a `TagSequence`, for the words.
+
+        Tags of spans in BILOU (BIOES) become BIO.
+        """
         tags = answer.tags if isinstance(answer, TagSequence) else answer
         if not isinstance(tags, list | tuple) or not all(isinstance(t, str) and t for t in tags):
             raise InputError(f"got {_shown(answer)}", expected="a list of tags")
         if len(tags) != len(words):
             found = f"got {len(tags)} tags for {len(words)} words"
             raise InputError(found, expected="one tag per word")
+        if scheme_of([tags]) == "bilou":
+            tags = to_bio(tags, "bilou", repair=True)
         return self.name_ids([*map(str, tags)])
 
     def arrays(self, rows: Sequence[Ids], width: int) -> Predictions:

@@ -44,11 +44,11 @@ class BlackBox(ABC):
     """A victim (`attacks.Victim`) that is defined by one method, `answer`.
 
     An answer is a `DependencyTree` over the words of a text. The answer of a tagger is a list of
-    tags, one per word, of spans as BIO. The answer of a classifier is a label, or a pair of a label
-    and the probabilities of all labels, which sum to 1. The label must be a most probable one. The
-    answer of a semantic parser is a form (`str` or `LogicalForm`), or a pair of a form and its
-    probability; a form that cannot be read counts as wrong. Answers must depend on the text only,
-    because a resumed run asks again.
+    tags, one per word, of spans as BIO or BILOU (BIOES). The answer of a classifier is a label, or
+    a pair of a label and the probabilities of all labels, which sum to 1. The label must be a most
+    probable one. The answer of a semantic parser is a form (`str` or `LogicalForm`), or a pair of a
+    form and its probability; a form that cannot be read counts as wrong. Answers must depend on the
+    text only, because a resumed run asks again.
 
     Args:
         task: the task of the answers, or its name.
@@ -126,6 +126,11 @@ class BlackBox(ABC):
     def unknown_word(self) -> str:
         """The word that replaces others in some rankings."""
         return "[UNK]"
+
+    @property
+    def answerable(self) -> Sequence[str] | None:
+        """All labels or tags that the victim may answer; None if they are unknown."""
+        return self.labels
 
     @property
     def scores(self) -> Scores:
@@ -232,9 +237,9 @@ class BlackBox(ABC):
         punctuation: PunctuationPolicy = "none",
         gold: bool = True,
     ) -> Iterator[str]:
-        """Warn of labels that the victim cannot answer; its training data are unknown."""
-        if gold and self.labels is not None:
-            yield from self.task.files.warnings(examples, path, self.labels, punctuation)
+        """Warn of labels or tags that the victim cannot answer; its training data are unknown."""
+        if gold and self.answerable is not None:
+            yield from self.task.files.warnings(examples, path, self.answerable, punctuation)
 
     def _encoded_answers(self, asked: list[Any]) -> list[Any]:
         """Call the victim once and encode its answers."""

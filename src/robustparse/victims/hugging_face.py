@@ -17,7 +17,7 @@ from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.pretrained.foreign_code import settings_in
 from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision
-from robustparse.pretrained.loading import CLASSIFIER, model_folder
+from robustparse.pretrained.loading import CLASSIFIER, model_folder, output_names
 from robustparse.types import Floats, Ids, Mask
 from robustparse.victims.black_box import BlackBox, Pairs, Texts
 
@@ -222,7 +222,7 @@ def _labels(model: str, download: bool) -> list[str]:
     """
     path = model_folder(model, download, CLASSIFIER) / "config.json"
     settings = settings_in(path, CLASSIFIER)
-    names = settings.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}  # transformers' default
+    names = output_names(path, settings)
     kind = settings.get("problem_type")
     if kind not in (None, "single_label_classification") or len(names) < 2:
         raise InputError(
@@ -230,7 +230,7 @@ def _labels(model: str, download: bool) -> list[str]:
             path=path,
             expected="a model that chooses one of two or more labels",
         )
-    return [str(names[number]) for number in sorted(names, key=int)]
+    return names
 
 
 def _losses(scores: Tensor, gold: Tensor, loss: Loss) -> Tensor:

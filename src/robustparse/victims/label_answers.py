@@ -51,7 +51,7 @@ def label_in(answer: str, words: Mapping[str, str]) -> str | None:
 
     The whole answer may be the word of a label. Otherwise, exactly one label must occur in it as a
     word of its own; a label within a longer label, as `entailment` in `not entailment`, does not
-    count. Casing does not matter.
+    count, and neither does one that is denied (`not toxic`, `non-toxic`). Casing does not matter.
 
     Args:
         answer: the text.
@@ -129,7 +129,7 @@ def _plain_start(text: str) -> str:
 
 
 def _pattern(word: str) -> str:
-    return rf"(?<!\w){re.escape(word)}(?!\w)"
+    return rf"(?<!\w)(?<!\bnot )(?<!n't )(?<!\bnon-){re.escape(word)}(?!\w)"
 
 
 def _is_within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:

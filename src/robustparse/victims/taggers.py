@@ -7,12 +7,12 @@ from typing import Any, Literal, get_args
 import torch
 
 from robustparse.data.sampler import forward_words
-from robustparse.data.tags.schemes import OUTSIDE, scheme_of, to_bio
+from robustparse.data.tags.schemes import BEGIN, INSIDE, OUTSIDE, scheme_of, split_tag, to_bio
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_choice
 from robustparse.pretrained.foreign_code import settings_in
 from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision
-from robustparse.pretrained.loading import TAGGER, model_folder
+from robustparse.pretrained.loading import TAGGER, model_folder, output_names
 from robustparse.types import TagSequence
 from robustparse.victims.black_box import BlackBox, Texts
 from robustparse.victims.pipeline import loaded_pipeline
@@ -51,8 +51,7 @@ class HuggingFaceTagger(BlackBox):
     ) -> None:
         super().__init__("tags", batch_texts=batch_texts)
         path = model_folder(model, download, TAGGER) / "config.json"
-        names = settings_in(path, TAGGER).get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
-        self.tags = [str(names[number]) for number in sorted(names, key=int)]
+        self.tags = output_names(path, settings_in(path, TAGGER))
         self.model, self.device, self.precision = model, device, precision
         self.download = download
         self.training = [] if training is None else self.task.files.read(training)
@@ -71,6 +70,16 @@ class HuggingFaceTagger(BlackBox):
     def batch_words(self) -> int:  # type: ignore[override]
         """See ``forward_words``."""
         return forward_words(torch.device(chosen_device("device", self.device)), None)
+
+    @property
+    def answerable(self) -> list[str]:
+        """The tags of the model in BIO."""
+        parts = map(split_tag, self.tags)
+        return [
+            name
+            for prefix, kind in parts
+            for name in ([BEGIN + kind, INSIDE + kind] if prefix else [kind])
+        ]
 
     @torch.inference_mode()
     def answer(self, texts: Texts) -> list[TagSequence]:

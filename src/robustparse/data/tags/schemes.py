@@ -19,6 +19,8 @@ Scheme = Literal["words", "bio", "iob1", "bilou"]
 """``words``: tags without prefixes; ``bilou`` is also BIOES, with E for L and S for U."""
 
 _PREFIXED = re.compile(r"([BILUESM])-(.+)")
+# Tags of spans in schemes that are not read: B, b-x, B_x, x-B.
+_UNREAD = re.compile(r"[BILUESM]([-_].+)?|.+[-_][BILUESM]", re.IGNORECASE)
 _TO_BIO = {"U": "B", "S": "B", "L": "I", "E": "I", "M": "I"}
 # BILOU: the prefixes that may follow a prefix; O and the end of the sentence are "O".
 _NEXT = {"B": "IL", "I": "IL", "L": "BUO", "U": "BUO", "O": "BUO"}
@@ -114,6 +116,13 @@ def scheme_of(sequences: Iterable[Sequence[str]]) -> Scheme:
     if prefixes & set("LUESM"):
         return "bilou"
     return "iob1" if starts_inside and not begins_alone else "bio"
+
+
+def unread_spans(tagset: Iterable[str]) -> str:
+    """Return a tag of tags without prefixes that look like those of spans; otherwise ""."""
+    tags = sorted(tag for tag in tagset if tag.upper() != OUTSIDE)
+    outside = any(tag.upper() == OUTSIDE for tag in tagset)
+    return tags[0] if outside and tags and all(map(_UNREAD.fullmatch, tags)) else ""
 
 
 def to_bio(tags: Sequence[str], scheme: Scheme, repair: bool = False) -> tuple[str, ...]:

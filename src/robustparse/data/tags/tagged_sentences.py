@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustparse.data.chosen import Choose, repeatable
-from robustparse.data.columns import check_alike, label_text
+from robustparse.data.columns import check_alike, label_text, tell
 from robustparse.data.conllu import COLUMNS, blocks, check_words, each_example, file_ending, is_word
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import Table, ending_of, is_dataset, is_parquet, read_table
-from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio
+from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio, unread_spans
 from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
 from robustparse.files import Sources, each_path, in_short, plain_ending
@@ -93,14 +93,20 @@ def read_tags(
         raise InputError("no sentence in it", path=in_short([*map(str, several)]))
     named = [each for each in several if str(each) in firsts]  # those with sentences
     check_alike([(each, _described(several[each], firsts[str(each)])) for each in named])
-    lengths = array("q")
+    lengths, tagset = array("q"), set[str]()
 
     def each_tags() -> Iterator[Sequence[str]]:
         for example, _ in chain.from_iterable(files):
             lengths.append(len(example.sentence))
+            tagset.update(example.gold.tags)
             yield example.gold.tags
 
     scheme = scheme_of(each_tags())
+    if scheme == "words" and (unread := unread_spans(tagset)):
+        tell(
+            f"{in_short([*map(str, several)])}: {unread!r} is read as the tag of a word, not of a "
+            "span: the tags of spans are O, and B- or I- before a class (or BILOU, BIOES)"
+        )
     ids = range(len(lengths)) if choose is None else {*choose(lengths)}
     examples: list[Example] = []
     for index, read in enumerate(chain.from_iterable(files)):
@@ -200,15 +206,21 @@ def _each_of_treebank(
 
 
 def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -> None:
-    """Reject a key that no word has if some have it in another casing."""
+    """Reject a key that no word has if some have it in another casing; otherwise, warn."""
     lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
     cells = {line.split("\t")[column] for line in lines}
+    if blank := next((cell for cell in cells if f" {key}=" in cell), None):
+        found, expected = f"{blank!r:.60} in column {column + 1}", "items divided by |"
+        raise InputError(found, path=path, key="columns", expected=expected)
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
+    if key in present:
+        return
+    found = f"no word has {key!r} in column {column + 1}"
     alike = [each for each in sorted(present) if each.casefold() == key.casefold()]
-    if alike and key not in present:
+    if alike:
         name = "feats" if column == _COLUMN["feats"] else "misc"
-        found, remedy = f"no word has {key!r} in column {column + 1}", f"write {name}:{alike[0]}"
-        raise InputError(found, path=path, key="columns", remedy=remedy)
+        raise InputError(found, path=path, key="columns", remedy=f"write {name}:{alike[0]}")
+    tell(f"{path}: {found}: all have the tag {UNTAGGED}")
 
 
 def _value(cell: str, key: str) -> str:
@@ -334,20 +346,25 @@ def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
     """Check that the first column holds words.
 
     Raises:
-        InputError: all words are tags of spans, or the words of all sentences are 1, 2, and so on.
+        InputError: all words are tags of spans, or the words of all sentences are 1, 2, and so on,
+            or one repeated name.
     """
     if (read := next(iter(sentences), None)) is None:
         return
     if all(len(text) < 2 for text in _texts_of(sentences)):
         return
-    numbered = all(
-        text == tuple(map(str, range(1, len(text) + 1))) for text in _texts_of(sentences)
-    )
     words = chain.from_iterable(_texts_of(sentences))
-    if numbered or all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words):
-        message = f"{'numbers' if numbered else 'tags'} instead of words in the first column"
-        expected, remedy = "the word first, its tag last", "remove or move the column"
-        raise InputError(message, path=path, line=read.lines[0], expected=expected, remedy=remedy)
+    if all(text == tuple(map(str, range(1, len(text) + 1))) for text in _texts_of(sentences)):
+        found = "numbers"
+    elif all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words):
+        found = "tags"
+    elif all(len(set(text)) == 1 for text in _texts_of(sentences)):  # as in CoNLL-2012
+        found = "names of documents"
+    else:
+        return
+    message = f"{found} instead of words in the first column"
+    expected, remedy = "the word first, its tag last", "remove or move the column"
+    raise InputError(message, path=path, line=read.lines[0], expected=expected, remedy=remedy)
 
 
 def _texts_of(sentences: Iterable[_Read]) -> Iterator[tuple[str, ...]]:

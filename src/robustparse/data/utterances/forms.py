@@ -17,7 +17,7 @@ from robustparse.files import Sources, each_path
 from robustparse.grammars import Language, language_named, language_of
 from robustparse.types import ColumnName, Example, Layout, LogicalForm, Sentence
 
-TWO = "an utterance and its logical form, a tab between them"
+TWO = "an utterance and its logical form"
 
 
 def _is_header(table: Table, _known: Known) -> bool:

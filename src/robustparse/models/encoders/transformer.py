@@ -18,6 +18,7 @@ from robustparse.errors import InputError, check_least, reason
 from robustparse.models.encoders.piece_encoder import LongSentences, PieceEncoder, Pooling
 from robustparse.models.encoders.stored import network_of, table_of, to_store
 from robustparse.models.encoders.subwords import SubwordTable
+from robustparse.pretrained.loaded_model import positions_of
 from robustparse.pretrained.loading import ENCODER, load_encoder
 
 # Values of model_type for which tests show that a parse does not depend on the other sentences of
@@ -106,7 +107,7 @@ class TransformerEncoder(PieceEncoder):
         if self.mix > layers:
             found = f"must be at most {layers}, the layers of {self.model}, got {self.mix}"
             raise InputError(found, key="mix")
-        limit = _positions(network) - 2
+        limit = positions_of(network, 512) - 2  # as BERT
         table = table_of(self.model, self.stored, limit)
         self.take(network, table, limit, network.get_input_embeddings().weight.shape[1])
         self.mix_weights = nn.Parameter(torch.zeros(self.mix), requires_grad=self.mix > 1)
@@ -151,14 +152,3 @@ class TransformerEncoder(PieceEncoder):
         # In some versions, the last hidden states in the list are those before a final norm.
         layers = torch.stack([*output.hidden_states[-self.mix : -1], output.last_hidden_state])
         return torch.einsum("k,kbud->bud", self.mix_weights.softmax(0), layers)
-
-
-def _positions(network: Any) -> int:
-    """Return the maximum number of units of a network, special pieces included.
-
-    RoBERTa and related models number positions after the padding row of their embeddings. Networks
-    without a maximum get that of BERT.
-    """
-    named = int(getattr(network.config, "max_position_embeddings", 0))
-    embeddings = getattr(network, "embeddings", None)
-    return (named if named > 0 else 512) - (getattr(embeddings, "padding_idx", -1) + 1)
