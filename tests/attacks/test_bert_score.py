@@ -34,7 +34,7 @@ PAIRS = [(text, reference) for text in TEXTS for reference in TEXTS]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("bert")
     torch.manual_seed(0)
-    save_bert(made, VOCABULARY, positions=ROOM + 2, layers=4)
+    save_bert(made, VOCABULARY, positions=ROOM, layers=4)
     return made
 
 

@@ -349,26 +349,25 @@ def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
         InputError: all words are tags of spans, or the words of all sentences are 1, 2, and so on,
             or one repeated name.
     """
-    if (read := next(iter(sentences), None)) is None:
-        return
-    if all(len(text) < 2 for text in _texts_of(sentences)):
-        return
-    words = chain.from_iterable(_texts_of(sentences))
-    if all(text == tuple(map(str, range(1, len(text) + 1))) for text in _texts_of(sentences)):
-        found = "numbers"
-    elif all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words):
-        found = "tags"
-    elif all(len(set(text)) == 1 for text in _texts_of(sentences)):  # as in CoNLL-2012
-        found = "names of documents"
-    else:
-        return
-    message = f"{found} instead of words in the first column"
-    expected, remedy = "the word first, its tag last", "remove or move the column"
-    raise InputError(message, path=path, line=read.lines[0], expected=expected, remedy=remedy)
+    first, longest, may_be = 0, 0, [*_NO_WORDS]
+    for example, lines in sentences:
+        words = example.sentence.words
+        first, longest = first or lines[0], max(longest, len(words))
+        may_be = [kind for kind in may_be if _NO_WORDS[kind](words)]
+        if not may_be:
+            return
+    if longest > 1:
+        found = f"{may_be[0]} instead of words in the first column"
+        expected, remedy = "the word first, its tag last", "remove or move the column"
+        raise InputError(found, path=path, line=first, expected=expected, remedy=remedy)
 
 
-def _texts_of(sentences: Iterable[_Read]) -> Iterator[tuple[str, ...]]:
-    return (example.sentence.words for example, _ in sentences)
+# What the first column may hold instead of words.
+_NO_WORDS: dict[str, Callable[[tuple[str, ...]], bool]] = {
+    "numbers": lambda words: words == tuple(map(str, range(1, len(words) + 1))),
+    "tags": lambda words: all(w == OUTSIDE or scheme_of([[w]]) != "words" for w in words),
+    "names of documents": lambda words: len(set(words)) == 1,  # as in CoNLL-2012
+}
 
 
 def _cells(line: str) -> list[str]:
