@@ -209,7 +209,9 @@ class _Agglomeration:
             if self._best.get(first) != (value, second):  # it has a better partner, or is gone
                 continue
             del self._best[first]
-            if second in self._holding and -value == self._gain(first, second):
+            both = self._holding[first] & self._holding.get(second, set())
+            shared = sum(self._balls[number][1] for number in both)
+            if shared and -value == self._gain(first, second, shared):
                 self._merge(first, second)
                 yield first, second
             else:
@@ -225,11 +227,8 @@ class _Agglomeration:
         del shared[name]
         return shared
 
-    def _gain(self, first: str, second: str, shared: int | None = None) -> float:
+    def _gain(self, first: str, second: str, shared: int) -> float:
         """Return by how much a merge lowers Phi."""
-        if shared is None:
-            both = self._holding[first] & self._holding[second]
-            shared = sum(self._balls[number][1] for number in both)
         stability = (1 - self._gamma) * shared / self._total
         return round(stability - self._gamma * self._loss.added(first, second), _DECIMALS)
 

@@ -94,23 +94,29 @@ def each_example(
         example = _example(first + index, path, line, block, parsed)
         words += len(example.sentence)
         hidden += example.sentence.words.count(_HIDDEN)
-        check_words(example, line, max_length, limit)
+        check_length(example, line, max_length, limit)
         yield example
     if chosen is None:
         _check_hidden(path, words, hidden)
 
 
-def check_words(example: Example, line: int, most: int | None, limit: str) -> None:
-    """Check that a sentence, which begins in a line, has at most so many words.
+def check_length(example: Example, line: int, max_length: int | None, limit: str) -> None:
+    """Check the number of words of a sentence.
+
+    Args:
+        example: the sentence.
+        line: the line in which it begins.
+        max_length: the largest number of words; None allows any.
+        limit: the option that raises it.
 
     Raises:
-        InputError: it has more; the error says how to raise the limit.
+        InputError: the sentence is longer.
     """
     words = len(example.sentence)
-    if most is not None and words > most:
-        found = f"the sentence has {words} words, over the limit of {most}"
+    if max_length is not None and words > max_length:
+        message = f"the sentence has {words} words, over the limit of {max_length}"
         remedy = f"raise {limit} or take the sentence out of the file"
-        raise InputError(found, path=example.path, line=line, remedy=remedy)
+        raise InputError(message, path=example.path, line=line, remedy=remedy)
 
 
 def _lengths(path: Path) -> "array[int]":

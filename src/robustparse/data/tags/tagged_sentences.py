@@ -21,7 +21,14 @@ from typing import Any, NamedTuple
 
 from robustparse.data.chosen import Choose, repeatable
 from robustparse.data.columns import check_alike, label_text, tell
-from robustparse.data.conllu import COLUMNS, blocks, check_words, each_example, file_ending, is_word
+from robustparse.data.conllu import (
+    COLUMNS,
+    blocks,
+    check_length,
+    each_example,
+    file_ending,
+    is_word,
+)
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tables import Table, ending_of, is_dataset, is_parquet, read_table
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio, unread_spans
@@ -48,6 +55,12 @@ _SPLIT = (
     "write one word a line and an empty line after each sentence, or JSON lines with lists "
     "`tokens` and `tags`"
 )
+# What the first column may hold instead of words.
+_NO_WORDS: dict[str, Callable[[tuple[str, ...]], bool]] = {
+    "numbers": lambda words: words == tuple(map(str, range(1, len(words) + 1))),
+    "tags": lambda words: all(w == OUTSIDE or scheme_of([[w]]) != "words" for w in words),
+    "names of documents": lambda words: len(set(words)) == 1,  # as in CoNLL-2012
+}
 _NAMED = "the columns of words and tags, and of the label if there is one"
 
 
@@ -111,7 +124,7 @@ def read_tags(
     examples: list[Example] = []
     for index, read in enumerate(chain.from_iterable(files)):
         if index in ids:
-            check_words(read.example, read.lines[0], max_length, limit)
+            check_length(read.example, read.lines[0], max_length, limit)
             bio = _in_bio(read, scheme, repair or not gold)
             examples.append(replace(read.example, id=index, gold=bio))
             if len(examples) == len(ids):
@@ -215,12 +228,12 @@ def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
     if key in present:
         return
-    found = f"no word has {key!r} in column {column + 1}"
+    missing = f"no word has {key!r} in column {column + 1}"
     alike = [each for each in sorted(present) if each.casefold() == key.casefold()]
     if alike:
         name = "feats" if column == _COLUMN["feats"] else "misc"
-        raise InputError(found, path=path, key="columns", remedy=f"write {name}:{alike[0]}")
-    tell(f"{path}: {found}: all have the tag {UNTAGGED}")
+        raise InputError(missing, path=path, key="columns", remedy=f"write {name}:{alike[0]}")
+    tell(f"{path}: {missing}, so that all have the tag {UNTAGGED}")
 
 
 def _value(cell: str, key: str) -> str:
@@ -357,17 +370,9 @@ def _check_words(path: Path, sentences: Iterable[_Read]) -> None:
         if not may_be:
             return
     if longest > 1:
-        found = f"{may_be[0]} instead of words in the first column"
+        message = f"{may_be[0]} instead of words in the first column"
         expected, remedy = "the word first, its tag last", "remove or move the column"
-        raise InputError(found, path=path, line=first, expected=expected, remedy=remedy)
-
-
-# What the first column may hold instead of words.
-_NO_WORDS: dict[str, Callable[[tuple[str, ...]], bool]] = {
-    "numbers": lambda words: words == tuple(map(str, range(1, len(words) + 1))),
-    "tags": lambda words: all(w == OUTSIDE or scheme_of([[w]]) != "words" for w in words),
-    "names of documents": lambda words: len(set(words)) == 1,  # as in CoNLL-2012
-}
+        raise InputError(message, path=path, line=first, expected=expected, remedy=remedy)
 
 
 def _cells(line: str) -> list[str]:
