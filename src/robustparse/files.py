@@ -274,7 +274,7 @@ def matching_files(pattern: str) -> list[str]:
     """Return the files that a pattern such as ``part-*.tsv`` matches, in the order of their names.
 
     ``**`` matches folders of any depth. A name without ``*``, ``?`` or ``[``, or of an existing
-    file or folder, is returned as it is, but for a first ``~``.
+    file or folder, is returned as it is, apart from a leading ``~``.
 
     Raises:
         InputError: the pattern matches no file.

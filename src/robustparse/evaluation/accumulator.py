@@ -1,5 +1,6 @@
 """Sums that add up: over records, over shards, in any order."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, MutableMapping
 from typing import Any, Self
 
@@ -7,16 +8,16 @@ Sums = dict[str, Any]
 """Numbers by name, nested: what JSON can hold."""
 
 
-class Accumulator:
+class Accumulator(ABC):
     """Sums over records; its attributes are integers, counters by string, or accumulators.
 
     Attributes of other types, flags included, are settings, such as the task. The sums of several
     shards can be written as JSON and added up, so that their scores are computed without records.
     """
 
+    @abstractmethod
     def add(self, record: Any) -> None:
         """Add a record."""
-        raise NotImplementedError
 
     def over(self, records: Iterable[Any]) -> Self:
         """Add records; return these sums."""

@@ -377,7 +377,7 @@ class RecordFile(Generic[Row]):
             yield stored.record
 
     def cut_off(self) -> None:
-        """Remove what a kill left behind the last record that is kept."""
+        """Remove the incomplete line that a killed run may have left at the end of the file."""
         if self.path.exists():
             with self.path.open("rb+") as file:
                 if self._end < self.path.stat().st_size:

@@ -132,12 +132,12 @@ def short_names(paths: list[str]) -> list[str]:
 
 
 def _cell(transfer: Transfer) -> Cell:
-    rate, given = transfer.rate, transfer.given_success
+    rate, of_successes = transfer.rate, transfer.given_success
     if not 0 <= rate.estimate <= 100:
         raise ValueError(f"a rate of {rate.estimate}")
     return Cell(
         f"{rate.estimate:.1f}",
         f"[{rate.lower:.1f}, {rate.upper:.1f}]",
-        "" if given is None else f"{given:.1f}",
+        "" if of_successes is None else f"{of_successes:.1f}",
         round(rate.estimate / 100 * SHADES),
     )

@@ -119,7 +119,7 @@ def scheme_of(sequences: Iterable[Sequence[str]]) -> Scheme:
 
 
 def unread_spans(tagset: Iterable[str]) -> str:
-    """Return a tag of tags without prefixes that look like those of spans; otherwise ""."""
+    """Return one of the tags if all look like tags of spans in a scheme that is not read, or ""."""
     tags = sorted(tag for tag in tagset if tag.upper() != OUTSIDE)
     outside = any(tag.upper() == OUTSIDE for tag in tagset)
     return tags[0] if outside and tags and all(map(_UNREAD.fullmatch, tags)) else ""
