@@ -7,6 +7,8 @@ import pytest
 import torch
 from substitution_stage import SENTENCES, Stage, sample_data, spy, tensors_of
 
+from robustparse.attacks.goals.attachment import AttachmentDrop
+from robustparse.attacks.goals.goal import Verdict
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.data.treebank_datamodule import TreebankDataModule
 
@@ -77,6 +79,23 @@ def test_a_budget_that_the_ranking_spends_is_told_once(data, caplog, ranking):
     told = [record.message for record in caplog.records]
     assert len(told) == (ranking == "unknown")
     assert all("only 0 of the first 200 sentences drawn changed" in message for message in told)
+
+
+class Reached(AttachmentDrop):
+    """A goal that every parse reaches, the clean one too."""
+
+    def judge(self, *arguments: Any) -> Verdict:
+        scores = super().judge(*arguments).scores
+        return Verdict(scores, np.ones(len(scores), dtype=np.bool_))
+
+
+def test_sentences_at_the_goal_as_they_are_cause_no_warning(data, caplog):
+    """An untrained classifier answers most texts wrongly, so that there is nothing to change."""
+    stage = Stage(data, fraction=1.0)
+    stage.adversary.attack.goal = Reached()
+    for epoch in range(7):
+        assert len(stage.attacked(epoch=epoch)) == SENTENCES
+    assert not caplog.records
 
 
 def test_batches_between_are_left_alone(data):

@@ -47,6 +47,8 @@ class CopyingAdversary(pl.Callback):
         owner: the adversary's name in messages.
         why_few: causes and remedies for the warning.
         examples: training sentences by id, set when training begins.
+        passed_over: how many of the last chosen sentences have a wrong answer as they are, so that
+            nothing had to be changed; they do not count for the warning.
 
     Raises:
         InputError: a setting is out of range.
@@ -54,6 +56,7 @@ class CopyingAdversary(pl.Callback):
 
     owner: ClassVar[str]
     why_few: str = ""
+    passed_over: int = 0
 
     def __init__(
         self, *, fraction: float = 0.5, every: int = 1, seed: int = 0, mode: Mode = "append"
@@ -120,7 +123,7 @@ class CopyingAdversary(pl.Callback):
         ids = dict.fromkeys(batch.ids.tolist())
         chosen = [self.examples[id_] for id_ in ids if self._draw(epoch, id_)]
         copies = self.copies(trainer, model, chosen, mixed_seed(self.seed, epoch, 0))
-        self._warn_of_few(len(chosen), len(copies))
+        self._warn_of_few(len(chosen) - self.passed_over, len(copies))
         copies.sort(key=lambda copy: copy.id)
         # A copy over the encoder's limit is read in windows instead of raising an error.
         encoded = model.encode(copies, checked=False).batch(range(len(copies)), 0.0)

@@ -204,6 +204,7 @@ class SubstitutionAdversary(CopyingAdversary):
             for run in runs
             if run.outcome.any()
         ]
+        self.passed_over = sum(run.skipped for run in runs)
         self._cost = Cost(sum(run.queries.charged for run in runs), len(runs), len(changed))
         return changed
 
