@@ -47,6 +47,7 @@ OPTIONS = [
     ("attack", "--seed -1", "--seed", "-1"),
     ("attack", "--attack.seed -1", "--seed", "-1"),
     ("attack", "--nonsense 1", "--nonsense"),
+    ("attack", "--checkpoint {made}/tiny.ckpt", "tiny.ckpt: --checkpoint", "twice"),
     ("attack", "--attack.budget 1:30", "attack.budget: ", "1:30"),
     ("attack", "--attack no/missing.yaml", "no/missing.yaml: --attack"),
     ("attack", "--attack missing.yaml", "missing.yaml: --attack"),
