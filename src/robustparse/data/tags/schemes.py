@@ -16,7 +16,7 @@ OUTSIDE = "O"
 BEGIN, INSIDE = "B-", "I-"
 
 Scheme = Literal["words", "bio", "iob1", "bilou"]
-"""``words``: tags without prefixes; ``bilou`` is also BIOES, with E for L and S for U, and BMEWO, with W for U."""
+"""``words``: tags without prefixes; ``bilou`` is also BIOES, with E for L and S (or W) for U."""
 
 _PREFIXED = re.compile(r"([BILUESMW])-(.+)")
 # Tags of spans in schemes that are not read: B, b-x, B_x, x-B.
