@@ -101,6 +101,8 @@ OPTIONS = [
     ("fit", "--trainer.max_epoch 3", "did you mean --trainer.max_epochs?"),
     ("fit", "--model.init_args.arc_dims 3", "model.arc_dims: ", "BiaffineParser"),
     ("", "fit", "model"),
+    ("fit", "--data.batches x", "robustparse: data.batches: "),
+    ("fit", "--data.max_length 1", "max_length"),
     ("fit", "--data.init_args.batches.words x", "data.batches.words: ", "int", "x"),
     ("fit", "--data.max_lenght 9", "data.max_lenght: ", "did you mean max_length?"),
     ("fit", "--columns [a,b]", "data.columns: ", "TreebankDataModule"),
