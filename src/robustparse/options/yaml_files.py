@@ -13,7 +13,7 @@ DEEPEST = 50
 LARGEST = 100_000  # values, each as often as aliases repeat it; a long text counts for several
 _UNUSED = tuple(f"tag:yaml.org,2002:{name}" for name in ("set", "omap", "pairs"))
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-_NOT_KEYS = (*_NUMBERS, "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null")
+_NOT_KEYS = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:null")  # such as no and ~
 _NOT_DECIMAL = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+(\.[0-9_]*)?)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -54,7 +54,7 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
     Raises:
         InputError: it is not YAML, refers to itself, is nested too deep or too large, gives a key
             twice, or holds a collection other than a list or a mapping, a number that is not
-            decimal, or a key that is not read as text.
+            decimal, or a key that is read as true, false or null.
     """
     try:
         _check_size(text)
@@ -111,11 +111,10 @@ def _check_collections(node: yaml.Node, seen: set[yaml.Node]) -> None:
 
 
 def _check_scalar(node: yaml.ScalarNode, key: bool = False) -> None:
-    """Reject numbers in base 8 or 60, such as 1:30, and keys that are not texts, such as no."""
+    """Reject numbers in base 8 or 60, such as 1:30, and keys such as no and null."""
     line = node.start_mark.line + 1
     if key and node.tag in _NOT_KEYS:
-        kind = type(yaml.safe_load(node.value)).__name__
-        found = f"YAML reads the key {node.value} as a value of the type {kind}"
+        found = f"YAML reads the key {node.value} as {yaml.safe_load(node.value)}"
         raise NotYAMLError(found, line=line, remedy=f'write "{node.value}"')
     if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
         found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
