@@ -214,6 +214,10 @@ def test_missing_files_and_folders_are_named(tmp_path):
         read_text(tmp_path / "nothing.txt")
     with pytest.raises(InputError, match="a folder; expected a file"):
         read_text(tmp_path)
+    for read in (read_text, check_folder, checkpoint_file):
+        with pytest.raises(InputError) as error:
+            read(Path("https://example.org/x"))
+        assert error.value.remedy is not None
 
 
 def test_writing_makes_the_folder_and_replaces_the_file(tmp_path):

@@ -111,7 +111,7 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
             raise InputError(found, path=file, key=key, expected="a checkpoint")
     folder = path if is_folder else path.parent
     others = ", ".join(sorted(other.name for other in folder.glob("*.ckpt") if other.is_file()))
-    remedy = f"{folder} has {others}" if others else None
+    remedy = f"{folder} has {others}" if others else _of_remote(path)
     if path.name.startswith("hf:"):
         remedy = _AS_VICTIM
     raise InputError("no such checkpoint", path=path, key=key, remedy=remedy)
@@ -132,7 +132,14 @@ def check_folder(
     """
     if not folder.is_dir():
         found = "a file, not a folder" if folder.exists() else "no such folder"
+        remedy = _of_remote(folder) or remedy
         raise InputError(found, path=folder, key=key, expected=expected, remedy=remedy)
+
+
+def _of_remote(path: Path) -> str | None:
+    """Return what to do if a path is a URL, whose slashes a `Path` has joined."""
+    remedy = "download it; only options of the command line such as --data read URLs"
+    return remedy if _REMOTE.match(path.as_posix()) else None
 
 
 def check_fetched(path: Path) -> None:
@@ -205,7 +212,7 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str | None]]:
             whole.seek(0)
             yield (whole if how is None else _unpacking(whole, how, path)), how
     except FileNotFoundError:
-        raise InputError("no such file", path=path) from None
+        raise InputError("no such file", path=path, remedy=_of_remote(path)) from None
     except IsADirectoryError:
         raise InputError(
             "a folder", path=path, expected="a file", remedy="name one in it"

@@ -275,6 +275,7 @@ def test_mistakes_are_found_before_training(
     monkeypatch.chdir(folder)
     monkeypatch.setattr(ensemble_members, "fit", lambda _: pytest.fail("training has begun"))
     assert key in mistake(capsys, *ensemble(folder, tmp_path / "out", *more))
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_process_is_started(folder, tmp_path, capsys, monkeypatch) -> None:

@@ -32,6 +32,18 @@ def test_a_damaged_dataset_is_a_mistake(name, content, tmp_path):
     assert error.value.path == str(folder)
 
 
+def test_a_dataset_without_rows_may_have_a_file_or_none(tmp_path):
+    data = datasets.Dataset.from_dict({"text": ["a"], "label": [1]})
+    data.select([]).save_to_disk(tmp_path / "file")
+    datasets.Dataset.from_dict({"text": [], "label": []}).save_to_disk(tmp_path / "none")
+    found = set()
+    for name in ("file", "none"):
+        with pytest.raises(InputError) as error:
+            read_texts(tmp_path / name)
+        found.add(error.value.found)
+    assert len(found) == 1
+
+
 def test_dataset_names_that_nothing_answers_to():
     for name in ("nobody/nothing:train", "../x:train", ":train", "a/b/c/d:train", "x"):
         with pytest.raises(InputError) as error:

@@ -47,9 +47,9 @@ def test_other_tags_stay_and_are_spans_of_one_word(tags):
     assert to_bio(["B-x", *tags], "bilou", repair=True) == ("B-x", *tags)
 
 
-def test_bioes_is_converted():
-    bioes = ["B-x", "E-x", "S-y", "O"]
-    assert to_bio(bioes, scheme_of([bioes])) == ("B-x", "I-x", "B-y", "O")
+@pytest.mark.parametrize("tags", ["B-x I-x E-x S-y O", "B-x M-x E-x W-y O"])
+def test_other_letters_are_converted(tags):
+    assert " ".join(to_bio(tags.split(), scheme_of([tags.split()]))) == "B-x I-x I-x B-y O"
 
 
 @pytest.mark.parametrize(

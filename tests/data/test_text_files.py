@@ -212,6 +212,11 @@ MISTAKES = {
         *(None, 1, "the label is ['b']", "a text or a whole"),
     ),
     "a fraction": ("x.jsonl", '{"text": "a", "label": 0.5}', None, 1, "the label is 0.5", None),
+    "a number of pandas": (
+        "x.csv",
+        "text,label\nb,0.0\nc,1.0\na,1\n",
+        *(None, 3, "the label 1.0, which elsewhere is 1", "1"),
+    ),
     "a list": ("x.jsonl", '{"text": "a", "label": 1}\n[1]', None, 2, "found list", "a JSON object"),
     "torn": ("x.jsonl", '{"text": "a", "la', None, 1, "not JSON", "a JSON object"),
     "one object": (

@@ -36,6 +36,20 @@ def test_constant_stays():
 
 
 @pytest.mark.parametrize(
+    ("settings", "unused"),
+    [
+        ({"decay_steps": 9, "decay": 0.5}, []),
+        ({"schedule": "epochs", "decay": 0.5, "decay_steps": 9}, ["decay_steps"]),
+        ({"schedule": "linear", "decay": 0.5, "constant_epochs": 2}, ["decay", "constant_epochs"]),
+        ({"method": "rmsprop", "betas": (0.5, 0.9), "alpha": 0.9}, ["betas"]),
+        ({"alpha": 0.9}, ["alpha"]),
+    ],
+)
+def test_settings_of_another_schedule_or_method_are_named(settings, unused):
+    assert Optimization(**settings).unused == unused
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         {"learning_rate": 0.0},

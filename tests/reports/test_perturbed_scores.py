@@ -206,7 +206,9 @@ def test_adversaries_that_all_systems_share(tmp_path: Path) -> None:
     ]
     assert "Shared adversaries" in parse(tmp_path / "r.html").text
     other = write_perturbed(tmp_path / "c", [(True, False)] * 16, text="c b")
-    assert build_report([folders[0], other], tmp_path / "s.html").of_evaluated == []
+    contents = build_report([folders[0], other], tmp_path / "s.html")
+    assert contents.of_evaluated == []
+    assert [each.startswith(f"{other}/perturbed.jsonl") for each in contents.unread] == [True]
     assert build_report(folders[:1], tmp_path / "t.html").of_evaluated == []
     damaged = folders[1] / "perturbed.jsonl"
     damaged.write_text(damaged.read_text() + "{}\n")

@@ -176,6 +176,11 @@ def test_words_may_hold_blanks(tmp_path):
     assert example.sentence.words == ("Hà Nội", "10 000", "là")
 
 
+def test_sentences_may_repeat_one_word(tmp_path):
+    examples = TAGS.files.read(write(tmp_path, "a.conll", "ha UH O\nha UH O\n\nno UH O\n"))
+    assert [example.sentence.words for example in examples] == [("ha", "ha"), ("no",)]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [

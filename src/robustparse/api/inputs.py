@@ -1,7 +1,9 @@
 """Models from checkpoints, and digests of files."""
 
+import filecmp
 import os
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 from robustparse.data.datamodule import SAMPLE
@@ -19,15 +21,20 @@ Paths = list[str] | str
 
 
 def checkpoint_files(paths: Paths) -> list[str]:
-    """Return the file of each checkpoint; a folder stands for the checkpoint in it.
+    """Return the file of each checkpoint, all different; a folder stands for the one in it.
 
     Raises:
-        InputError: a file does not exist, or no path is given.
+        InputError: a file does not exist or is given twice, or no path is given.
     """
     several = [paths] if isinstance(paths, str) else list(paths)
     if not several:
         raise InputError("names no file", key="--checkpoint")
-    return [str(checkpoint_file(path)) for path in several]
+    files = [str(checkpoint_file(path)) for path in several]
+    for first, second in combinations(files, 2):
+        if filecmp.cmp(first, second, shallow=False):
+            found, remedy = f"is given twice, as {first}", "give each model once"
+            raise InputError(found, path=second, key="--checkpoint", remedy=remedy)
+    return files
 
 
 def load_models(

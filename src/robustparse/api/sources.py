@@ -30,6 +30,7 @@ from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.shard import Shard
+from robustparse.data.text_files import check_length
 from robustparse.errors import InputError, check_least, check_seed, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.files import in_short, unwritable
@@ -276,6 +277,8 @@ class DataFile:
         files = task.files
         if self.names == (SAMPLE,):
             whole = files.sample(self.seed, self.split)
+            for example in whole:
+                check_length(example.sentence, self.max_length, "--max_length")
         else:
             check_same_kind(self.names)
             check_ending(self.names[0], task)

@@ -82,7 +82,7 @@ def ensemble(
     if (rank := Rank.launched()) is not None and rank.count > 1:
         remedy = "start one process; --trainer.devices says how many train a model"
         raise InputError(f"{rank.count} processes were launched", remedy=remedy)
-    folder, recipes = make_folder(Path(out)), _recipes(_several("--attack", attack))
+    folder, recipes = Path(out), _recipes(_several("--attack", attack))
     of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
     for seed in of_seeds:
         check_seed("--seeds", seed)
@@ -101,12 +101,11 @@ def ensemble(
     attacks = ["--devices", str(devices)]
     attacks += [] if limit is None else ["--limit", str(limit)]
     rows: dict[str, dict[str, float | None]] = {}
-    with locked(folder, NAME, "--out"):
+    if embeddings and not all(each.is_finished() for each in members):
+        check_models(members)
+    with locked(make_folder(folder), NAME, "--out"):
         _check_kept(folder / RESULT, systems)
-        unfinished = [each for each in members if not each.is_finished()]
-        if unfinished and embeddings:
-            check_models(members)
-        for member in unfinished:
+        for member in [each for each in members if not each.is_finished()]:
             say(f"training {member.folder.name}")
             member.train()
         for name, parts in systems.items():

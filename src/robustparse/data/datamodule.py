@@ -19,6 +19,7 @@ from robustparse.data.columns import columns_of, labels_are_numbers
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
 from robustparse.data.splits import find_split
+from robustparse.data.text_files import check_length
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.files import each_path, with_home
@@ -27,6 +28,7 @@ from robustparse.types import Example
 
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
+LIMIT = "data.init_args.max_length"
 SAMPLE = "sample"  # the folder that stands for the embedded sample
 
 VocabularyOf = Literal["train", "merged"]
@@ -197,8 +199,12 @@ class DataModule(pl.LightningDataModule, ABC):
 
     def examples(self, split: str) -> list[Example]:
         """Return the examples of ``train``, ``dev`` or ``test``."""
-        path = self.path(split)
-        return self.sample(split) if path is None else self.read(path)
+        if (path := self.path(split)) is not None:
+            return self.read(path)
+        sample = self.sample(split)
+        for example in sample:
+            check_length(example.sentence, self.max_length, LIMIT)
+        return sample
 
     def path(self, split: str) -> Path | None:
         """Return the file of a split, or the pattern of several; None for the embedded sample.

@@ -43,6 +43,7 @@ _FIELD = rf'(?:{_QUOTES}|[^"\t]*+)'
 _PARTLY_QUOTED_ROW = re.compile(rf"{_FIELD}(?:\t{_FIELD})*+")
 _DOUBLED = re.compile(r'[^\t]""|""[^\t]')
 _PARQUET = b"PAR1"
+_EMPTY = "the dataset holds no text"
 _RENAME = "give it a name that ends in .jsonl (an object on each line) or .json (a list)"
 # Characters that some programs treat as line breaks.
 _LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
@@ -340,7 +341,10 @@ def _dataset(path: Path) -> Table:
             check_card(Path(name))
             data = datasets.load_dataset(name, split=split)
         else:
-            data = datasets.load_from_disk(str(path))
+            try:
+                data = datasets.load_from_disk(str(path))
+            except IndexError:  # a dataset that was saved without a row has no file of rows
+                raise InputError(_EMPTY, path=path) from None
         if not isinstance(data, datasets.Dataset):
             found, remedy = f"holds the splits {', '.join(data)}", f"name one: {path}/SPLIT"
             raise InputError(found, path=path, remedy=remedy)
@@ -374,7 +378,7 @@ def _named_rows(path: Path, data: Any) -> Table:
             raise InputError(reason(error), path=path, line=number) from None
         rows.append((number, row))
     if not rows:
-        raise InputError("the dataset holds no text", path=path)
+        raise InputError(_EMPTY, path=path)
     return Table(path, "json lines", True, rows)
 
 

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robustparse.data.columns import Known
-from robustparse.data.datamodule import DataModule, warn
+from robustparse.data.datamodule import LIMIT, DataModule, warn
 from robustparse.data.tables import ENDINGS, read_table
 from robustparse.data.text_files import count_labels, read_texts
 from robustparse.errors import InputError, check_choice
 from robustparse.files import each_path
 from robustparse.types import Example
-
-_LIMIT = "data.init_args.max_length"
 
 
 class TextDataModule(DataModule):
@@ -48,21 +46,21 @@ class TextDataModule(DataModule):
     def read(self, path: str | Path) -> list[Example]:
         """See `read_texts`."""
         if self.long_texts == "refuse":
-            setting = f"{_LIMIT}, set data.init_args.long_texts to omit"
+            setting = f"{LIMIT}, set data.init_args.long_texts to omit"
             return read_texts(
                 path, self.columns, self.max_length, limit=setting, known=self._known(path)
             )
         read = read_texts(path, self.columns, known=self._known(path))
         kept = [example for example in read if _longest(example) <= self.max_length]
         if not kept:
-            expected = f"one of {self.max_length} words at most, or a higher {_LIMIT}"
+            expected = f"one of {self.max_length} words at most, or a higher {LIMIT}"
             raise InputError("every text is too long", path=path, expected=expected)
         if len(kept) < len(read) and str(path) not in self._shortened:
             self._shortened.add(str(path))
             first = next(example for example in read if _longest(example) > self.max_length)
             warn(
                 f"{path}: {len(read) - len(kept)} of {len(read)} lines are left out, as they have "
-                f"over {self.max_length} words ({_LIMIT}); the first is line {first.line}"
+                f"over {self.max_length} words ({LIMIT}); the first is line {first.line}"
             )
         return kept
 

@@ -44,6 +44,8 @@ TEXTS = Format(
     is_header=is_label_header,
 )
 
+_FLOAT = re.compile(r"^([+-]?\d+)\.0+$")  # a whole number in a column of floats of pandas
+_INTEGERS = "in pandas, .astype('Int64') makes whole numbers, also of a column with gaps"
 _CLASS = 0.1  # smallest fraction of rows with -1 that makes -1 a class beside 0 and 1
 
 
@@ -78,7 +80,12 @@ def read_texts(
         rows._replace(layout=replace(rows.layout, numbers=known.numbers))
         for rows in choose_alike(tables, columns, known, TEXTS, labelled)
     ]
-    none = _without_label(several, known)
+    labels = Counter(
+        label_text(values.get(rows.layout.label)) for rows, _, values in each_row(several)
+    )
+    if labelled:
+        _check_numbers(labels, several, known)
+    none = _without_label(labels, several, known)
 
     def answered(values: Mapping[ColumnName, Any], layout: Layout) -> tuple[Sentence, str]:
         sentence = _sentence(values, layout)
@@ -184,8 +191,7 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
         raise InputError(
             f"the label is {value!r:.40}",
             expected="a text or a whole number",
-            remedy="write all labels as texts or whole numbers; in pandas, .astype('Int64') makes "
-            "whole numbers, also of a column with gaps",
+            remedy=f"write all labels as texts or whole numbers; {_INTEGERS}",
         )
     if re.fullmatch(r"""(["']).*\1""", label := label_text(value)) and len(label) > 1:
         found = f"the label {label:.40} is in quotation marks"
@@ -247,7 +253,23 @@ def _count_words(texts: Iterable[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
 
-def _without_label(several: Sequence[Rows], known: Known) -> set[str]:
+def _check_numbers(labels: Counter[str], several: Sequence[Rows], known: Known) -> None:
+    """Check that no label is 1 in some rows, and 1.0 in others, in other files or in the model."""
+    others = known.labels or (known.elsewhere() if any(map(_FLOAT.fullmatch, labels)) else ())
+    spellings: dict[str, set[str]] = {}
+    for label in (*labels, *others):
+        spellings.setdefault(_FLOAT.sub(r"\1", label), set()).add(label)
+    if max(map(len, spellings.values()), default=1) == 1:
+        return
+    for rows, line, values in each_row(several):
+        label = label_text(values.get(rows.layout.label))
+        for other in spellings[_FLOAT.sub(r"\1", label)] - {label}:
+            found = f"the label {label}, which elsewhere is {other}"
+            remedy = f"write all labels alike; {_INTEGERS}"
+            raise InputError(found, path=rows.table.path, line=line, expected=other, remedy=remedy)
+
+
+def _without_label(labels: Counter[str], several: Sequence[Rows], known: Known) -> set[str]:
     """Return the cell values that mark a missing label in tables that are read as one.
 
     These are the empty cell, ``-`` and ``-1``, except where they are classes. A model's labels are
@@ -265,7 +287,7 @@ def _without_label(several: Sequence[Rows], known: Known) -> set[str]:
     if known.labels is not None:
         return {"", *(present - {*known.labels})}
     unlabelled = not labels.keys() - {"", *NO_LABEL}
-    labels.update(known.elsewhere())
+    labels = labels + Counter(known.elsewhere())
     if unlabelled and "0" in labels:
         return {"", *present}
     others = {label for label in labels if label and label not in NO_LABEL}

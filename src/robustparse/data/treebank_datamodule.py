@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.data.conllu import ENDINGS, read_treebank, unknown_label
-from robustparse.data.datamodule import DataModule
+from robustparse.data.datamodule import LIMIT, DataModule
 from robustparse.types import Example
-
-_LIMIT = "data.init_args.max_length"
 
 
 class TreebankDataModule(DataModule):
@@ -20,7 +18,7 @@ class TreebankDataModule(DataModule):
 
     def read(self, path: str | Path) -> list[Example]:
         """See ``read_treebank``."""
-        return read_treebank(path, self.max_length, limit=_LIMIT)
+        return read_treebank(path, self.max_length, limit=LIMIT)
 
     def sample(self, split: str) -> list[Example]:
         """Return a split of the sample treebank with this seed."""

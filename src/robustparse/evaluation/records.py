@@ -556,10 +556,10 @@ def read_summary(folder: Path, remedy: str = REMEDY) -> Summary:
     Raises:
         InputError: it is missing or damaged.
     """
-    check_folder(folder, remedy=REMEDY)
+    check_folder(folder, remedy=remedy)
     if not (folder / SUMMARY).exists():
         expected = "the output folder of an attack"
-        raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=REMEDY)
+        raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=remedy)
     return read_record(folder / SUMMARY, Summary, remedy)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from robustparse.errors import InputError
 from robustparse.evaluation.rows import PERTURBED, read_rows
 from robustparse.files import as_written
 
@@ -42,16 +43,18 @@ def shared_adversaries(folders: Sequence[Path]) -> list[SharedAdversaries]:
         folders: folders of `evaluate`, one for each system, with ``perturbed.jsonl``.
 
     Returns:
-        The counts in the order of the first folder's operations; none if the systems answered
-        different texts.
+        The counts in the order of the first folder's operations.
 
     Raises:
-        InputError: a file is missing or damaged; the error names the line.
+        InputError: a file is missing or damaged, or a system answered other texts than the first.
     """
     systems = [_adversaries(folder) for folder in folders]
     first, *others = ([text for text, _ in system] for system in systems)
-    if any(texts != first for texts in others):
-        return []
+    for folder, texts in zip(folders[1:], others, strict=True):
+        if texts != first:
+            found = f"other texts than those of {folders[0]}, so that no adversary is shared"
+            remedy = "evaluate both systems on the same data and operations, or leave one out"
+            raise InputError(found, path=folder / PERTURBED, remedy=remedy)
     under: dict[str, list[tuple[bool, ...]]] = {}
     for row in zip(*systems, strict=True):
         operation = row[0][0][0]

@@ -1,18 +1,32 @@
 """The optimizer and the learning rate schedule of a training run, as plain numbers."""
 
+import logging
 import math
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any, Literal, get_args
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import nn
 
 from robustparse.errors import InputError, check_choice, check_least
 
+_warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every process
+
 Schedule = Literal["exponential", "epochs", "linear", "constant"]
 Method = Literal["adam", "rmsprop"]
+
+# Settings that only some schedules or methods use.
+_USED_BY: dict[str, tuple[Schedule | Method, ...]] = {
+    "decay": ("exponential", "epochs"),
+    "decay_steps": ("exponential",),
+    "constant_epochs": ("epochs",),
+    "betas": ("adam",),
+    "alpha": ("rmsprop",),
+}
 
 
 class Optimization:
@@ -89,6 +103,17 @@ class Optimization:
             return float(self.decay ** (step / self.decay_steps))
         return 1.0
 
+    @property
+    def unused(self) -> list[str]:
+        """The settings that differ from their defaults, but that schedule and method ignore."""
+        defaults = signature(type(self)).parameters
+        return [
+            name
+            for name, users in _USED_BY.items()
+            if {self.schedule, self.method}.isdisjoint(users)
+            and getattr(self, name) != defaults[name].default
+        ]
+
     def configured(
         self, module: pl.LightningModule, pretrained: Sequence[nn.Parameter]
     ) -> OptimizerLRScheduler:
@@ -101,6 +126,9 @@ class Optimization:
         Raises:
             InputError: the schedule is linear, and the number of steps is unknown.
         """
+        if self.unused:
+            say = "optimization: no effect with schedule %s and method %s: %s"
+            _warn(say, self.schedule, self.method, ", ".join(self.unused))
         known = {id(parameter) for parameter in pretrained}
         others = [p for p in module.parameters() if p.requires_grad and id(p) not in known]
         groups: list[dict[str, Any]] = [{"params": others}]

@@ -15,13 +15,14 @@ from typing import Any
 
 import yaml
 from jsonargparse import Namespace, get_loader, set_loader, set_parsing_settings
+from jsonargparse._loaders_dumpers import get_yaml_default_loader
 
 from robustparse import trust
 from robustparse.errors import InputError, located
 from robustparse.files import checkpoint_file, matching_files, read_text
 from robustparse.options.nulls import misplaced_nulls
 from robustparse.options.tokens import FILES, YAML, each_option, plain_key, rewritten, values_of
-from robustparse.options.yaml_files import NotYAMLError, parse_yaml
+from robustparse.options.yaml_files import NotYAMLError, parse_yaml, reject_other_numbers
 
 Position = tuple[Path, int]
 
@@ -34,6 +35,8 @@ _OBJECT = ("class_path", "init_args", _UNTYPED)  # the keys of an object
 _NO_UNTYPED = "arguments without a declared type are not accepted; leave it out"
 _TEXT, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
 _load = get_loader("yaml")
+# jsonargparse reads the value of a number's option by this loader, and not by `_loaded`.
+reject_other_numbers(get_yaml_default_loader())  # type: ignore[no-untyped-call]
 
 
 class Arguments(list[str]):
@@ -351,7 +354,7 @@ def _allow(named: set[str], nulls: bool) -> None:
             kind = getattr(import_module(module), name)
             paths |= {full, f"{kind.__module__}.{kind.__qualname__}"}
     loaded = _loaded_with_nulls if nulls else _loaded
-    set_loader("yaml", loaded, exceptions=(yaml.YAMLError, NotYAMLError))
+    set_loader("yaml", loaded, exceptions=(yaml.YAMLError,))
     set_parsing_settings(
         import_path_denylist=["*"],
         import_path_allowlist=sorted(paths),

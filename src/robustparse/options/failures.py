@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from inspect import signature
+from itertools import groupby
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
@@ -47,7 +48,7 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
         arguments: the arguments that were parsed.
         options: the names of the parser's options.
     """
-    outer = _KEY.findall(message)
+    outer = [key for key, _ in groupby(_KEY.findall(message))]  # it may name one key twice
     unknown = _UNKNOWN.search(message)
     name = unknown[1].removesuffix(".class_path") if unknown else ""
     group = _GROUP.search(message)

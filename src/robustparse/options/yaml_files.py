@@ -13,11 +13,12 @@ DEEPEST = 50
 LARGEST = 100_000  # values, each as often as aliases repeat it; a long text counts for several
 _UNUSED = tuple(f"tag:yaml.org,2002:{name}" for name in ("set", "omap", "pairs"))
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_NOT_KEYS = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:null")  # such as no and ~
 _NOT_DECIMAL = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+(\.[0-9_]*)?)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class NotYAMLError(InputError):
+class NotYAMLError(InputError, yaml.YAMLError):
     """A text that is not meant as YAML, such as a file name with unusual characters, or 1:30."""
 
 
@@ -32,6 +33,19 @@ def read_yaml(path: Path) -> Any:
     return yaml.load(text, Loader=_LOADER)
 
 
+def reject_other_numbers(loader: type[yaml.SafeLoader]) -> None:
+    """Let a loader reject numbers that are not decimal, as `parse_yaml` does."""
+    for tag in _NUMBERS:
+
+        def number(
+            loader: yaml.SafeLoader, node: Any, read: Any = loader.yaml_constructors[tag]
+        ) -> Any:
+            _check_scalar(node)
+            return read(loader, node)
+
+        loader.add_constructor(tag, number)
+
+
 def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> yaml.Node | None:
     """Return the nodes of a text, whose marks hold lines; None where it holds nothing.
 
@@ -39,8 +53,8 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
 
     Raises:
         InputError: it is not YAML, refers to itself, is nested too deep or too large, gives a key
-            twice, or holds a collection other than a list or a mapping, or a number that is not
-            decimal.
+            twice, or holds a collection other than a list or a mapping, a number that is not
+            decimal, or a key that is read as true, false or null.
     """
     try:
         _check_size(text)
@@ -67,13 +81,10 @@ def parse_yaml(text: str, path: Path | None = None, key: str | None = None) -> y
 
 
 def _check_collections(node: yaml.Node, seen: set[yaml.Node]) -> None:
-    """Reject duplicate keys, collections such as ``!!set``, and numbers that are not decimal."""
+    """Reject duplicate keys, collections such as ``!!set``, and what `_check_scalar` rejects."""
     line = node.start_mark.line + 1
-    # Octal, or in base 60, such as 1:30.
-    if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
-        found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
-        remedy = "write a decimal number, or put a text in quotation marks"
-        raise NotYAMLError(found, line=line, remedy=remedy)
+    if isinstance(node, yaml.ScalarNode):
+        _check_scalar(node)
     if node in seen or not isinstance(node, yaml.CollectionNode):
         return
     seen.add(node)
@@ -88,6 +99,7 @@ def _check_collections(node: yaml.Node, seen: set[yaml.Node]) -> None:
     for name, value in node.value:
         if isinstance(name, yaml.ScalarNode):
             line = name.start_mark.line + 1
+            _check_scalar(name, key=True)
             given = (name.tag, name.value)
             if not isinstance(value, yaml.ScalarNode):
                 given = (name.tag, name.value.removesuffix("+"))  # NAME+ adds to the list NAME
@@ -96,6 +108,18 @@ def _check_collections(node: yaml.Node, seen: set[yaml.Node]) -> None:
                 raise InputError(found, line=line, remedy="remove one of them")
             lines[given] = line
         _check_collections(value, seen)
+
+
+def _check_scalar(node: yaml.ScalarNode, key: bool = False) -> None:
+    """Reject numbers in base 8 or 60, such as 1:30, and keys such as no and null."""
+    line = node.start_mark.line + 1
+    if key and node.tag in _NOT_KEYS:
+        found = f"YAML reads the key {node.value} as {yaml.safe_load(node.value)}"
+        raise NotYAMLError(found, line=line, remedy=f'write "{node.value}"')
+    if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
+        found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
+        remedy = "write a decimal number, or put a text in quotation marks"
+        raise NotYAMLError(found, line=line, remedy=remedy)
 
 
 def _check_size(text: str) -> None:

@@ -37,6 +37,7 @@ from robustparse.tasks.registry import named, task_of_answer
 from robustparse.tasks.task import Task
 
 CURVES = "curves.json"
+_FOLDERS = "give a folder that attack, certify, evaluate, transfer or fit wrote, or run it again"
 SUCCEEDED, FAILED, SKIPPED = OUTCOMES = ("succeeded", "failed", "skipped")
 # Systems are compared if these settings and the data's content are equal; decoding belongs to the
 # system.
@@ -160,13 +161,13 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
     Raises:
         InputError: there is no such folder.
     """
-    check_folder(folder, remedy=REMEDY)
+    check_folder(folder, remedy=_FOLDERS)
     summary: Summary | None = None
     run: RunRecord = {}
     records: list[ExampleRecord] = []
     plots: tuple[Plot, ...] = ()
     with noting(unread):
-        stored = read_summary(folder)
+        stored = read_summary(folder, _FOLDERS)
         with as_written(folder / SUMMARY, "attack"):
             _check_scores(stored)
         summary = stored

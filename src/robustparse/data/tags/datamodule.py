@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robustparse.data.datamodule import DataModule
+from robustparse.data.datamodule import LIMIT, DataModule
 from robustparse.data.tags.tagged_sentences import ENDINGS, read_tags, row_columns
 from robustparse.errors import InputError
 from robustparse.types import Example
-
-_LIMIT = "data.init_args.max_length"
 
 
 class TagDataModule(DataModule):
@@ -37,7 +35,7 @@ class TagDataModule(DataModule):
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_tags`."""
-        return read_tags(path, self.columns, self.max_length, limit=_LIMIT, repair=self.repair)
+        return read_tags(path, self.columns, self.max_length, limit=LIMIT, repair=self.repair)
 
     @property
     def data_columns(self) -> list[str] | None:

@@ -16,15 +16,15 @@ OUTSIDE = "O"
 BEGIN, INSIDE = "B-", "I-"
 
 Scheme = Literal["words", "bio", "iob1", "bilou"]
-"""``words``: tags without prefixes; ``bilou`` is also BIOES, with E for L and S for U."""
+"""``words``: tags without prefixes; ``bilou`` is also BIOES, with E for L and S (or W) for U."""
 
-_PREFIXED = re.compile(r"([BILUESM])-(.+)")
+_PREFIXED = re.compile(r"([BILUESMW])-(.+)")
 # Tags of spans in schemes that are not read: B, b-x, B_x, x-B.
-_UNREAD = re.compile(r"[BILUESM]([-_].+)?|.+[-_][BILUESM]", re.IGNORECASE)
-_TO_BIO = {"U": "B", "S": "B", "L": "I", "E": "I", "M": "I"}
+_UNREAD = re.compile(r"[BILUESMW]([-_].+)?|.+[-_][BILUESMW]", re.IGNORECASE)
+_TO_BIO = {"U": "B", "S": "B", "W": "B", "L": "I", "E": "I", "M": "I"}
 # BILOU: the prefixes that may follow a prefix; O and the end of the sentence are "O".
 _NEXT = {"B": "IL", "I": "IL", "L": "BUO", "U": "BUO", "O": "BUO"}
-_BILOU = {"E": "L", "S": "U", "M": "I"}
+_BILOU = {"E": "L", "S": "U", "W": "U", "M": "I"}
 
 
 class Span(NamedTuple):
@@ -113,7 +113,7 @@ def scheme_of(sequences: Iterable[Sequence[str]]) -> Scheme:
             begins_alone |= prefix == "B" and not follows
     if not prefixes:
         return "words"
-    if prefixes & set("LUESM"):
+    if prefixes & set("LUESMW"):
         return "bilou"
     return "iob1" if starts_inside and not begins_alone else "bio"
 

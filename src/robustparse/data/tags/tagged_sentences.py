@@ -51,6 +51,7 @@ _WORD_NAMES = {"word", "words", "token", "tokens", "form"}
 _TAG_NAMES = ("tag", "tags", "label", "labels", "pos", "upos", "ner", "ner_tag", "ner_tags", "slot")
 _LABEL = re.compile(r"# label = (.*\S)\s*")
 _DOCUMENT = "-DOCSTART-"
+_DOCUMENTS = re.compile(r".*[^\W\d_].*[\d/_]")  # their names, such as bc/cctv and wsj_0001
 _SPLIT = (
     "write one word a line and an empty line after each sentence, or JSON lines with lists "
     "`tokens` and `tags`"
@@ -59,7 +60,8 @@ _SPLIT = (
 _NO_WORDS: dict[str, Callable[[tuple[str, ...]], bool]] = {
     "numbers": lambda words: words == tuple(map(str, range(1, len(words) + 1))),
     "tags": lambda words: all(w == OUTSIDE or scheme_of([[w]]) != "words" for w in words),
-    "names of documents": lambda words: len(set(words)) == 1,  # as in CoNLL-2012
+    # As in CoNLL-2012. A sentence may also repeat one word.
+    "names of documents": lambda words: len({*words}) == 1 and bool(_DOCUMENTS.match(words[0])),
 }
 _NAMED = "the columns of words and tags, and of the label if there is one"
 
