@@ -339,3 +339,15 @@ def test_reworded_sentences_carry_their_tags():
     other = replace(example, gold=TagSequence(("R-", "B-", "I-")))  # prefixes without a class
     split = TAGS.files.project(other, ("in", "N", "ew", "York"), (0, 1, 1, 2))
     assert split.gold.tags == ("R-", "B-", "B-", "I-")
+
+
+def test_lines_of_other_words_keep_their_columns(tmp_path):
+    example = TAGS.files.read(write(tmp_path, "a.conll", CONLL))[0]
+    reworded = {(1,): "rejects", (-1, 0, 0, 1): "the E U rejects", (0, 1): "eu rejects"}
+    copies = [TAGS.files.project(example, new.split(), at) for at, new in reworded.items()]
+    path = write(tmp_path, "b.conll", rewritten(TAGS.files, copies))
+    again = TAGS.files.read(path)
+    assert [each.gold for each in again] == [each.gold for each in copies]
+    assert [each.sentence for each in again] == [each.sentence for each in copies]
+    chunks = [line.split(" ")[2] for line in again[1].block.split("\n")[1:]]
+    assert chunks == ["_", "I-NP", "I-NP", "I-VP"]

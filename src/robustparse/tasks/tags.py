@@ -22,6 +22,7 @@ from robustparse.data.tags.tagged_sentences import (
     ENDINGS,
     TREEBANKS,
     file_kind,
+    lines_of,
     read_tags,
     tagged_block,
     tagged_row,
@@ -187,12 +188,10 @@ class TagFiles(Files):
         if example.ending in TREEBANKS and not same:
             if -1 in origins or len(set(origins)) < len(origins):
                 return None
-            block = with_words(example.block, origins)
-            changed = replace(changed, block=block)
+            changed = replace(changed, block=with_words(example.block, origins))
         elif not same:
-            changed = replace(changed, block="")
-        block = tagged_block(changed, answer, words) if changed.block else ""
-        return replace(changed, block=block)
+            changed = replace(changed, block=lines_of(example.block, origins))
+        return replace(changed, block=tagged_block(changed, answer, words))
 
 
 def _is_row(example: Example) -> bool:

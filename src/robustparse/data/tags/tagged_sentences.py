@@ -283,10 +283,13 @@ def _each_row(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _word_rows(start: int, block: Sequence[str]) -> dict[int, list[str]]:
     """Return the columns of each word by the number of its line; the first line is ``start``."""
     return {
-        number: _cells(line)
-        for number, line in enumerate(block, start=start)
-        if not _COMMENT.match(line) and not line.startswith(_DOCUMENT)
+        number: _cells(line) for number, line in enumerate(block, start=start) if _is_word(line)
     }
+
+
+def _is_word(line: str) -> bool:
+    """Tell whether a line is one of a word: no comment, and no mark of a document."""
+    return not (_COMMENT.match(line) or line.startswith(_DOCUMENT))
 
 
 def _check_header(path: Path, line: int, cells: Sequence[str]) -> None:
@@ -488,7 +491,7 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
     lines = [f"# label = {answer.label}"] if answer.label and not labelled else []
     pairs = zip(new, tags, strict=True)
     for line in example.block.split("\n"):
-        if _COMMENT.match(line) or line.startswith(_DOCUMENT):
+        if not _is_word(line):
             changed = answer.label and _LABEL.fullmatch(line)
             lines.append(f"# label = {answer.label}" if changed else line)
             continue
@@ -497,6 +500,20 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
         cells = [word, *between[:-1], tag]
         lines.append(("\t" if "\t" in line else " ").join(cells))
     return "\n".join(lines)
+
+
+def lines_of(block: str, origins: Sequence[int]) -> str:
+    """Return the lines of other words, each with the columns of an original word.
+
+    Args:
+        block: the lines of a sentence.
+        origins: for each new word the position of the original word, or -1, whose columns are `_`.
+    """
+    lines = block.split("\n")
+    words, others = ([line for line in lines if _is_word(line) is kind] for kind in (True, False))
+    between = "\t" if "\t" in words[0] else " "
+    new = between.join([UNTAGGED] * len(_cells(words[0])))
+    return "\n".join([*others, *(new if origin < 0 else words[origin] for origin in origins)])
 
 
 def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | None) -> Row:
