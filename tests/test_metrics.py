@@ -268,6 +268,7 @@ def test_metrics_in_a_collection_are_drawn(size):
         (AttachmentScore(), *([DependencyTree((0,) * n, ("a",) * n)] for n in (1, 2)), None),
         (ExactMatch(), torch.ones(3, dtype=torch.int64), torch.ones(2), None),
         (ExactMatch(), ["a"], ["a", "b"], None),
+        (ExactMatch(), "positive", "positive", None),
         (ExactMatch(), ["a", "b"], torch.ones(2), None),
         (RobustAccuracy(), torch.ones(3, 2, dtype=torch.int64), torch.ones(2), None),
         (RobustAccuracy(), [["a"]], ["a", "b"], None),

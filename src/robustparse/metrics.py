@@ -377,11 +377,12 @@ def _are_tensors(preds: Any, target: Any, mask: Any, owner: str) -> bool:
     """Tell whether predictions and targets are tensors.
 
     Raises:
-        InputError: only one of them is, or lists have a mask.
+        InputError: only one of them is, one is a single string, or lists have a mask.
     """
     if mask is not None and not isinstance(preds, Tensor):
         raise InputError("got a mask for lists", key=owner, remedy="leave out what does not count")
-    if isinstance(preds, Tensor) != isinstance(target, Tensor):
+    single = isinstance(preds, str) or isinstance(target, str)
+    if single or isinstance(preds, Tensor) != isinstance(target, Tensor):
         kinds = f"{type(preds).__name__} and {type(target).__name__}"
         raise InputError(f"got {kinds}", key=owner, expected="two tensors, or two lists")
     return isinstance(preds, Tensor)
