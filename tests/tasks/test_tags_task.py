@@ -351,3 +351,14 @@ def test_lines_of_other_words_keep_their_columns(tmp_path):
     assert [each.sentence for each in again] == [each.sentence for each in copies]
     chunks = [line.split(" ")[2] for line in again[1].block.split("\n")[1:]]
     assert chunks == ["_", "I-NP", "I-NP", "I-VP"]
+
+
+def test_blanks_around_words_of_rows_are_read_over(tmp_path):
+    rows = [{"tokens": ["New ", "\tYork", "10 000"], "tags": ["B-x", "I-x ", "O"]}]
+    path = write(tmp_path, "a.jsonl", json.dumps(rows[0]))
+    (example,) = examples = TAGS.files.read(path)
+    assert example.sentence.words == ("New", "York", "10 000")
+    assert example.gold.tags == ("B-x", "I-x", "O")
+    assert json.loads(rewritten(TAGS.files, examples))["tokens"] == rows[0]["tokens"]
+    changed = json.loads(rewritten(TAGS.files, examples, ("Old", "York", "10 000")))
+    assert changed["tokens"] == ["Old", "York", "10 000"]

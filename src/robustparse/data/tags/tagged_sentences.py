@@ -401,8 +401,7 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_R
             words = _texts(values.get(names[0]), names[0], "words")
             tags = (UNTAGGED,) * len(words)
             if gold or values.get(names[1]) is not None:
-                cells = _texts(values.get(names[1]), names[1], "tags")
-                tags = tuple(map(str.strip, cells))
+                tags = _texts(values.get(names[1]), names[1], "tags")
             if len(tags) != len(words):
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
             topic = names[2] if len(names) > 2 else None
@@ -450,11 +449,11 @@ def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any])
 
 
 def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
-    """Return the texts of a list."""
-    listed = isinstance(cell, list) and cell
-    if not listed or not all(isinstance(each, str) and each.strip() for each in cell):  # type: ignore[attr-defined]
+    """Return the texts of a list, without blanks at their ends, which tokenizers may leave."""
+    texts: list[Any] = cell if isinstance(cell, list) else []
+    if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
         raise InputError(f"got {cell!r:.60}", key=name, expected=f"a list of {what}")
-    return tuple(cell)  # type: ignore[arg-type]
+    return tuple(each.strip() for each in texts)
 
 
 _READERS: dict[str, Callable[[Path, Sequence[str] | None, bool, bool], Iterable[_Read]]] = {
@@ -521,9 +520,10 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
     row = example.row
     if row is None:
         raise ValueError("the example was not read from a row")
-    new = example.sentence.words if words is None else words
     layout = row.layout
-    values = {**row.values, layout.texts[0]: list(new), layout.label: list(answer.tags)}
+    values = {**row.values, layout.label: list(answer.tags)}
+    if words is not None:
+        values[layout.texts[0]] = list(words)
     topic = layout.topic or _USUAL[2][0]
     if answer.label and label_text(old := row.values.get(topic)) != answer.label:
         values[topic] = label_value(answer.label, type(old) in (int, bool))
