@@ -362,3 +362,14 @@ def test_blanks_around_words_of_rows_are_read_over(tmp_path):
     assert json.loads(rewritten(TAGS.files, examples))["tokens"] == rows[0]["tokens"]
     changed = json.loads(rewritten(TAGS.files, examples, ("Old", "York", "10 000")))
     assert changed["tokens"] == ["Old", "York", "10 000"]
+
+
+def test_other_lists_of_a_row_follow_its_words(tmp_path):
+    row = {"tokens": ["in", "New", "York"], "pos": ["IN", "NP", "NP"], "tags": ["O", "B-x", "I-x"]}
+    path = write(tmp_path, "a.jsonl", json.dumps(row | {"source": ["a", "b"]}))
+    (example,) = TAGS.files.read(path)
+    copy = TAGS.files.project(example, ("now", "York", "in"), (-1, 1, 0))
+    assert json.loads(TAGS.files.write(copy)) == {
+        **{"tokens": ["now", "York", "in"], "pos": [None, "NP", "IN"], "tags": ["O", "B-x", "O"]},
+        "source": ["a", "b"],
+    }

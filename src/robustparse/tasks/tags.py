@@ -24,6 +24,7 @@ from robustparse.data.tags.tagged_sentences import (
     file_kind,
     lines_of,
     read_tags,
+    row_of,
     tagged_block,
     tagged_row,
 )
@@ -180,7 +181,8 @@ class TagFiles(Files):
         sentence = reworded(example.sentence, words, origins)
         answer = replace(example.gold, tags=repaired(tags))
         changed = replace(example, sentence=sentence, gold=answer)
-        if _is_row(example):
+        if example.row is not None and _is_row(example):
+            changed = replace(changed, row=row_of(example.row, origins))
             return replace(changed, row=tagged_row(changed, answer, words))
         if not example.block:
             return changed

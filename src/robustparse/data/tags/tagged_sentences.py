@@ -530,6 +530,23 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
     return replace(row, values=values)
 
 
+def row_of(row: Row, origins: Sequence[int]) -> Row:
+    """Return the row of other words, whose lists of an item for each word follow the words.
+
+    Args:
+        row: of a sentence.
+        origins: for each new word the position of the original word, or -1, whose items are None.
+    """
+    words = len(row.values[row.layout.texts[0]])
+
+    def aligned(value: Any) -> Any:
+        if not isinstance(value, list) or len(value) != words:
+            return value
+        return [None if origin < 0 else value[origin] for origin in origins]
+
+    return replace(row, values={name: aligned(value) for name, value in row.values.items()})
+
+
 def file_kind(path: str | Path) -> str:
     """Return the ending of files made from this one."""
     if is_dataset(path) or is_parquet(path):
