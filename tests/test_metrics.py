@@ -266,6 +266,8 @@ def test_metrics_in_a_collection_are_drawn(size):
         (AttachmentScore("uas"), torch.ones(2, 3), torch.ones(2, 3), torch.ones(3, 2)),
         (AttachmentScore(), [DependencyTree((0,), ("root",))], [], None),
         (AttachmentScore(), *([DependencyTree((0,) * n, ("a",) * n)] for n in (1, 2)), None),
+        (AttachmentScore(), *[(np.ones((1, 2), np.int64), np.ones((1, 2), np.int64))] * 2, None),
+        (AttachmentScore("uas"), [[2, 0]], [[2, 0]], None),
         (ExactMatch(), torch.ones(3, dtype=torch.int64), torch.ones(2), None),
         (ExactMatch(), ["a"], ["a", "b"], None),
         (ExactMatch(), "positive", "positive", None),
