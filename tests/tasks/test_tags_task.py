@@ -140,6 +140,8 @@ def test_a_misspelt_key_of_a_treebank_is_named(tmp_path):
     path = write(tmp_path, "a.conllu", CONLLU)
     with pytest.raises(InputError, match="misc:Entity"):
         TAGS.files.read(path, columns=["misc:entity"])
+    with pytest.raises(InputError, match="misc:Entity"):  # and not the usual column
+        TAGS.files.read(path, known=Known(["form", "misc:entity"]))
     (example,) = TAGS.files.read(path, columns=["misc:Entities"])  # no word of the file has one
     assert example.gold.tags == ("_",) * 4
 
@@ -219,7 +221,7 @@ def test_a_key_that_no_word_has_is_named(tmp_path, caplog):
     write(tmp_path, "b.conllu", CONLLU.replace("Entity=B-x", "Gloss=y Entity=B-x"))
     with pytest.raises(InputError) as error:
         TAGS.files.read(tmp_path / "b.conllu", columns=["misc:Entity"])
-    assert error.value.key == "columns"
+    assert error.value.key == "misc:Entity"
 
 
 @pytest.mark.parametrize(

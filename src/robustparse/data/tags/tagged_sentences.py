@@ -222,17 +222,18 @@ def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -
     """Reject a key that no word has if some have it in another casing; otherwise, warn."""
     lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
     cells = {line.split("\t")[column] for line in lines}
+    name = "feats" if column == _COLUMN["feats"] else "misc"
     if blank := next((cell for cell in cells if f" {key}=" in cell), None):
         found, expected = f"{blank!r:.60} in column {column + 1}", "items divided by |"
-        raise InputError(found, path=path, key="columns", expected=expected)
+        raise InputError(found, path=path, key=f"{name}:{key}", expected=expected)
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
     if key in present:
         return
     missing = f"no word has {key!r} in column {column + 1}"
     alike = [each for each in sorted(present) if each.casefold() == key.casefold()]
     if alike:
-        name = "feats" if column == _COLUMN["feats"] else "misc"
-        raise InputError(missing, path=path, key="columns", remedy=f"write {name}:{alike[0]}")
+        remedy = f"name it {name}:{alike[0]} (--columns '[{name}:{alike[0]}]')"
+        raise InputError(missing, path=path, key=f"{name}:{key}", remedy=remedy)
     tell(f"{path}: {missing}, so that all have the tag {UNTAGGED}")
 
 
