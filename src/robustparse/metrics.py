@@ -223,18 +223,26 @@ class AttachmentScore(_Score):
                 all words.
 
         Raises:
-            InputError: the shapes differ, trees have different lengths, or labels are missing.
+            InputError: the shapes differ, trees have different lengths, labels are missing, or
+                there are neither tensors nor trees.
         """
         if isinstance(preds, Tensor) or (len(preds) == 2 and isinstance(preds[0], Tensor)):
             heads, labels = self._heads_and_labels(preds)
             gold_heads, gold_labels = self._heads_and_labels(target)
-            counted = gold_heads >= 0 if mask is None else mask.bool()
+            counted = (
+                gold_heads >= 0
+                if mask is None
+                else torch.as_tensor(mask, device=gold_heads.device).bool()
+            )
             _check_same([heads, gold_heads, labels, gold_labels, counted], "AttachmentScore")
             if heads.is_floating_point() or heads.ndim != 2:
                 found = f"got {heads.dtype} of the shape {tuple(heads.shape)}"
                 raise InputError(found, key="AttachmentScore", expected="integers, (batch, length)")
             self._add(attachment_sums(heads == gold_heads, labels == gold_labels, counted))
             return
+        if other := [each for each in (*preds, *target) if not isinstance(each, DependencyTree)]:
+            expected = "two tensors, heads and labels, or a list of DependencyTree"
+            raise InputError(f"got {other[0]!r:.60}", key="AttachmentScore", expected=expected)
         masks = [np.ones(len(tree.heads), np.bool_) for tree in target] if mask is None else mask
         _check_same([preds, target, masks], "AttachmentScore")
         for predicted, gold, counts in zip(preds, target, masks, strict=True):
@@ -309,7 +317,8 @@ class ExactMatch(_Score):
             return
         if preds.is_floating_point() and preds.ndim == target.ndim + 1:
             preds = preds.argmax(1)
-        counted = torch.ones_like(target, dtype=torch.bool) if mask is None else mask.bool()
+        every = torch.ones_like(target, dtype=torch.bool)
+        counted = every if mask is None else torch.as_tensor(mask, device=target.device).bool()
         _check_same([preds, target, counted], owner)
         if preds.is_floating_point():
             expected = "integers, or scores of classes, with one more dimension than the target"
@@ -377,11 +386,12 @@ def _are_tensors(preds: Any, target: Any, mask: Any, owner: str) -> bool:
     """Tell whether predictions and targets are tensors.
 
     Raises:
-        InputError: only one of them is, or lists have a mask.
+        InputError: only one of them is, one is a single string, or lists have a mask.
     """
     if mask is not None and not isinstance(preds, Tensor):
         raise InputError("got a mask for lists", key=owner, remedy="leave out what does not count")
-    if isinstance(preds, Tensor) != isinstance(target, Tensor):
+    single = isinstance(preds, str) or isinstance(target, str)
+    if single or isinstance(preds, Tensor) != isinstance(target, Tensor):
         kinds = f"{type(preds).__name__} and {type(target).__name__}"
         raise InputError(f"got {kinds}", key=owner, expected="two tensors, or two lists")
     return isinstance(preds, Tensor)

@@ -11,13 +11,23 @@ from robustparse.errors import check_choice
 
 Tagset = Literal["upos", "xpos"]
 
+BRACKETS = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+}
+"""The Penn Treebank's names of brackets, which are words and tags in it."""
+
 PENN_TAGS = frozenset(
     {"CC", "CD", "DT", "EX", "FW", "IN", "LS", "MD", "PDT", "POS", "RP", "SYM", "TO", "UH"}
     | {"JJ", "JJR", "JJS", "NN", "NNS", "NNP", "NNPS", "RB", "RBR", "RBS"}
     | {"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"}
     | {"PRP", "PRP$", "WDT", "WP", "WP$", "WRB"}
     | {".", ",", ":", ";", "?", "!", "``", "''", '"', "#", "$", "(", ")"}
-    | {"-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"}
+    | {*BRACKETS}
     | {"HYPH", "NFP", "ADD", "GW", "AFX", "XX"}
 )
 """The tags of the Penn Treebank, and six that the English Web Treebank adds (the last row)."""

@@ -81,6 +81,9 @@ def test_stop_words_lengths_and_positions(tmp_path) -> None:
     assert error.value.key == "stop words: source"
     assert allowed(MinimumLength(4)) == "must look 1999"
     assert allowed(MinimumLength(1)) == " ".join(SENTENCE.sentence.words)
+    composed = example("\u00e9t\u00e9 e\u0301te\u0301", "NN NN")
+    assert allowed(MinimumLength(4), composed) == ""
+    assert allowed(MinimumLength(3), composed) == " ".join(composed.sentence.words)
     assert allowed(ProtectedPositions([0, -1, 3, 99, -99])) == "OLD man look up , - in"
     assert allowed(ProtectedPositions([0, -1]), example("a", "NN")) == ""
 

@@ -193,6 +193,14 @@ def test_a_missing_column_is_named(tmp_path: Path, name: str, text: str) -> None
     assert "'answer'" in error.value.found
 
 
+def test_lists_are_no_texts(tmp_path: Path) -> None:
+    row = {"perturbed": ["a", "b"], "original": "a", "answer": "x"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row))
+    with pytest.raises(InputError) as error:
+        read_perturbed_pairs(tmp_path, CLASSIFICATION)
+    assert error.value.line == 1
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "tsv.gz"])
 def test_an_original_that_does_not_fit_is_named_with_its_file(ending: str, tmp_path: Path):
     row = ("right x b", "right b", "x")
@@ -202,6 +210,7 @@ def test_an_original_that_does_not_fit_is_named_with_its_file(ending: str, tmp_p
         text = ("," if ending == "csv" else "\t").join(row)
     path = tmp_path / f"insertion.{ending}"
     path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    (tmp_path / f"._insertion.{ending}").write_bytes(b"\0\5\x16\7")  # as macOS leaves behind
     pairs = read_perturbed_pairs(tmp_path, CLASSIFICATION)
     assert list(pairs) == ["insertion"]
     with pytest.raises(InputError) as error:

@@ -100,6 +100,22 @@ def test_a_schedule_by_epochs_resumes_exactly(train_file: Path, tmp_path: Path) 
             assert torch.equal(weights[name], weight), (step, name)
 
 
+def test_a_resumed_run_keeps_its_optimizer_and_says_so(
+    train_file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ends = ModelCheckpoint(tmp_path, save_last=True)
+    first = Optimization(1e-2, betas=(0.8, 0.9), schedule="constant")
+    fitted(train_file, optimization=first, callbacks=[ends], enable_checkpointing=True)
+    other = Optimization(1e-3, schedule="constant", method="rmsprop")
+    for chosen, words in ((first, []), (other, ["method", "learning_rate", "betas"])):
+        caplog.clear()
+        seen, parser = fitted(train_file, tmp_path / "last.ckpt", chosen, max_epochs=4)
+        assert {*seen.rates.values()} == {1e-2}
+        assert vars(parser.optimization) == vars(first)
+        assert all(word in caplog.text for word in words)
+        assert ("optimizer" in caplog.text) is bool(words)
+
+
 def test_the_same_data_resume_and_other_sentences_are_refused(
     train_file: Path, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ SPLIT, JOINED = Contractions(), Contractions(joined=True)
 # Operation, what it draws, the sentence, the sentence afterwards.
 CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (Casing(to="lower"), [], "The DOG is n't Here", "the dog is n't here"),
+    (Casing(to="lower"), [], "-LRB- The DOG -RRB-", "-LRB- the dog -RRB-"),
     (Casing(to="upper"), [], "The dog is n't", "THE DOG IS N'T"),
     (Casing(to="capitalized"), [], "the dOG is n't élan", "The DOG Is n't Élan"),
     (Casing(to="capitalized"), [], "ﬁlm ქართული", "Film ქართული"),
@@ -82,6 +83,8 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
     (FinalStop(), [], "...", "..."),
     (Punctuation(how="drop"), [], "Well , ( yes ) 5 % !", "Well yes 5 %"),
     (Punctuation(how="drop"), [], ", .", ", ."),
+    (Punctuation(how="drop"), [], "Yes -LRB- no -RCB-", "Yes no"),
+    (Punctuation(how="change"), [0, 0], "Yes -LRB- no -RSB-", "Yes -LSB- no -RRB-"),
     (Punctuation(how="change"), [2, 0, 2], "Well , ( 5 % .", "Well - [ 5 % ;"),
     (FinalStop(), [], "去吗？", "去吗"),
     (FinalStop(), [], "چلو ۔", "چلو"),

@@ -210,6 +210,14 @@ def test_the_best_of_several_languages_is_kept(tmp_path: Path) -> None:
     assert cased == (("<", "<", "He", "left", ">", ">"), (-1, -1, 0, 1, -1, -1))
 
 
+@pytest.mark.parametrize("text", ["नमस्ते दुनिया !", "cafe\u0301 noir", "می\u200cروم", "don't 👍🏽 ❤️"])
+def test_words_keep_their_marks(text: str) -> None:
+    echo = Scripted({text: text})
+    operation, words = BackTranslation([echo], [echo], cache=None), tuple(text.split())
+    found = operation.reword(Sentence(words), np.random.default_rng(0))
+    assert found == (words, tuple(range(len(words))))
+
+
 def test_what_has_been_translated_is_kept_when_a_command_fails_midway(tmp_path: Path) -> None:
     cache = str(tmp_path / "cache.sqlite")
     there, back = Scripted({}, "there"), Scripted({}, "back")

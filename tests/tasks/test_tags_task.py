@@ -140,6 +140,8 @@ def test_a_misspelt_key_of_a_treebank_is_named(tmp_path):
     path = write(tmp_path, "a.conllu", CONLLU)
     with pytest.raises(InputError, match="misc:Entity"):
         TAGS.files.read(path, columns=["misc:entity"])
+    with pytest.raises(InputError, match="misc:Entity"):  # and not the usual column
+        TAGS.files.read(path, known=Known(["form", "misc:entity"]))
     (example,) = TAGS.files.read(path, columns=["misc:Entities"])  # no word of the file has one
     assert example.gold.tags == ("_",) * 4
 
@@ -224,7 +226,7 @@ def test_a_key_that_no_word_has_is_named(tmp_path, caplog):
     write(tmp_path, "b.conllu", CONLLU.replace("Entity=B-x", "Gloss=y Entity=B-x"))
     with pytest.raises(InputError) as error:
         TAGS.files.read(tmp_path / "b.conllu", columns=["misc:Entity"])
-    assert error.value.key == "columns"
+    assert error.value.key == "misc:Entity"
 
 
 @pytest.mark.parametrize(
@@ -344,3 +346,37 @@ def test_reworded_sentences_carry_their_tags():
     other = replace(example, gold=TagSequence(("R-", "B-", "I-")))  # prefixes without a class
     split = TAGS.files.project(other, ("in", "N", "ew", "York"), (0, 1, 1, 2))
     assert split.gold.tags == ("R-", "B-", "B-", "I-")
+
+
+def test_lines_of_other_words_keep_their_columns(tmp_path):
+    example = TAGS.files.read(write(tmp_path, "a.conll", CONLL))[0]
+    reworded = {(1,): "rejects", (-1, 0, 0, 1): "the E U rejects", (0, 1): "eu rejects"}
+    copies = [TAGS.files.project(example, new.split(), at) for at, new in reworded.items()]
+    path = write(tmp_path, "b.conll", rewritten(TAGS.files, copies))
+    again = TAGS.files.read(path)
+    assert [each.gold for each in again] == [each.gold for each in copies]
+    assert [each.sentence for each in again] == [each.sentence for each in copies]
+    chunks = [line.split(" ")[2] for line in again[1].block.split("\n")[1:]]
+    assert chunks == ["_", "I-NP", "I-NP", "I-VP"]
+
+
+def test_blanks_around_words_of_rows_are_read_over(tmp_path):
+    rows = [{"tokens": ["New ", "\tYork", "10 000"], "tags": ["B-x", "I-x ", "O"]}]
+    path = write(tmp_path, "a.jsonl", json.dumps(rows[0]))
+    (example,) = examples = TAGS.files.read(path)
+    assert example.sentence.words == ("New", "York", "10 000")
+    assert example.gold.tags == ("B-x", "I-x", "O")
+    assert json.loads(rewritten(TAGS.files, examples))["tokens"] == rows[0]["tokens"]
+    changed = json.loads(rewritten(TAGS.files, examples, ("Old", "York", "10 000")))
+    assert changed["tokens"] == ["Old", "York", "10 000"]
+
+
+def test_other_lists_of_a_row_follow_its_words(tmp_path):
+    row = {"tokens": ["in", "New", "York"], "pos": ["IN", "NP", "NP"], "tags": ["O", "B-x", "I-x"]}
+    path = write(tmp_path, "a.jsonl", json.dumps(row | {"source": ["a", "b"]}))
+    (example,) = TAGS.files.read(path)
+    copy = TAGS.files.project(example, ("now", "York", "in"), (-1, 1, 0))
+    assert json.loads(TAGS.files.write(copy)) == {
+        **{"tokens": ["now", "York", "in"], "pos": [None, "NP", "IN"], "tags": ["O", "B-x", "O"]},
+        "source": ["a", "b"],
+    }

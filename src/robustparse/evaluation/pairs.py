@@ -14,6 +14,7 @@ Micro averages pool the rows of all files, macro averages are means over files.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ import numpy as np
 from robustparse.attacks.victim import LexicalVictim
 from robustparse.data.columns import label_text, with_names
 from robustparse.data.tables import ENDINGS, read_table
+from robustparse.data.text_files import words_of
 from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim, gold_losses, one_model, predictions
 from robustparse.evaluation.rows import PerturbedAnswers
@@ -96,8 +98,12 @@ def read_perturbed_pairs(folder: str | Path, task: Task) -> dict[str, list[Pertu
 
 
 def _tables(folder: Path) -> list[tuple[str, Path]]:
-    """Return operation and path of each table of a folder, compressed or not, but of no summary."""
-    paths = [path for path in sorted(folder.iterdir()) if not path.name.endswith(".summary.json")]
+    """Return operation and path of each table of a folder, compressed or not.
+
+    Summaries, and hidden files, which macOS adds, are no tables.
+    """
+    visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    paths = [path for path in visible if not path.name.endswith(".summary.json")]
     unpacked = [(Path(plain_name(path)), path) for path in paths]
     return [(name.stem, path) for name, path in unpacked if name.suffix.lower() in ENDINGS]
 
@@ -123,11 +129,10 @@ def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
             row = "\t".join(map(str, values.values()))
             problem = f"{len(cells)} columns in {row[:60]!r}"
             raise InputError(problem, path=path, line=line, expected=expected)
-        *texts, answer = map(label_text, cells)
         with located(path, line):
-            gold = files.answer(answer)
-        context = tuple(texts[0].split()) if len(texts) == 3 else ()
-        both = (Sentence(tuple(one.split()), context=context) for one in texts[-2:])
+            gold = files.answer(label_text(cells[-1]))
+            *context, perturbed, original = (words_of(cell, "text") for cell in cells[:-1])
+        both = (Sentence(text, context=(*chain(*context),)) for text in (perturbed, original))
         made = (Example(index, text, gold, path=str(path), start=line) for text in both)
         pairs.append(PerturbedPair(*made))
     return pairs

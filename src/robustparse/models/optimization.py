@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from inspect import signature
 from typing import Any, Literal, get_args
 
@@ -27,6 +28,8 @@ _USED_BY: dict[str, tuple[Schedule | Method, ...]] = {
     "betas": ("adam",),
     "alpha": ("rmsprop",),
 }
+# Settings that a resumed run has from its checkpoint; those of the schedule may change.
+_OF_OPTIMIZER = ("method", "learning_rate", "pretrained_learning_rate", "betas", "eps", "alpha")
 
 
 class Optimization:
@@ -89,6 +92,26 @@ class Optimization:
         self.decay, self.decay_steps = decay, decay_steps
         self.warmup_steps, self.schedule = warmup_steps, schedule
         self.constant_epochs, self.method, self.alpha = constant_epochs, method, alpha
+
+    def resumed(self, stored: Mapping[str, Any]) -> tuple["Optimization", list[str]]:
+        """Return the optimization of a run that continues with a checkpoint's optimizer.
+
+        Args:
+            stored: the arguments in the checkpoint.
+
+        Returns:
+            The optimization, and what it has of the checkpoint, not of this one.
+        """
+        resumed, kept = copy(self), []
+        for name in _OF_OPTIMIZER:
+            mine = getattr(self, name)
+            value = stored.get(name, mine)
+            if name == "betas":
+                mine, value = tuple(mine), tuple(value)
+            setattr(resumed, name, value)
+            if value != mine:
+                kept.append(f"{name} {value}, not {mine}")
+        return resumed, kept
 
     def factor(self, step: int, total: float) -> float:
         """Return the factor of the learning rate at a step of ``total`` steps, or in an epoch."""

@@ -3,6 +3,7 @@
 Nothing here knows about parsing; `Model` defines what is left abstract.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.trainer.states import TrainerFn
+from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import Metric
@@ -20,6 +22,8 @@ from robustparse.errors import check_seed
 from robustparse.lightning import batches_done, loader_states, start_accumulation
 from robustparse.models.checkpoint import KEY, fill_weights, specification
 from robustparse.models.optimization import Optimization
+
+warn = rank_zero_only(logging.getLogger(__name__).warning)  # in the first process only
 
 
 class ResumableModule(pl.LightningModule, ABC):
@@ -141,6 +145,17 @@ class ResumableModule(pl.LightningModule, ABC):
         fill_weights(self, path, checkpoint, finite=not resumes)
         if resumes:
             self._loader_states = loader_states(checkpoint)
+            self._continue_optimization(checkpoint)
+
+    def _continue_optimization(self, checkpoint: dict[str, Any]) -> None:
+        """Take the settings of the checkpoint's optimizer; warn of those that were to change."""
+        described = checkpoint[KEY]["model"]["init_args"].get("optimization") or {}
+        self.optimization, kept = self.optimization.resumed(described.get("init_args", {}))
+        if kept:
+            warn(
+                f"the run continues with its checkpoint's optimizer: {'; '.join(kept)}; to change "
+                "that, start from the checkpoint with model.init_args.init_from"
+            )
 
     def on_train_start(self) -> None:
         """Move the loader to the checkpoint's position.

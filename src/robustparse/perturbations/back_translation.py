@@ -6,7 +6,6 @@ by Sentence-BERT. Here any command or Marian model can translate.
 
 import hashlib
 import json
-import re
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import regex
 
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.attacks.disk_cache import DiskCache
@@ -26,7 +26,8 @@ from robustparse.perturbations.perturbation import NEW, Perturbation, Rewording
 from robustparse.pretrained.loading import TRANSLATOR, load_translator, model_folder
 from robustparse.types import Example, Sentence
 
-_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
+# A word of letters with their marks, or one other character as a reader sees it.
+_TOKEN = regex.compile(r"\w+(?:[-'’.]\w+)*|(?!\s)\X")
 _TEXTS_AT_ONCE = 64
 _MOST_UNITS = 3  # maximum length of a translation, in units per unit of the text
 _BEAMS = 4
@@ -263,7 +264,7 @@ def _text(cache: DiskCache, key: bytes, row: Sequence[object]) -> str:
 
 def _aligned(words: Sequence[str], text: str) -> Rewording:
     """Split a text into words, lower-cased if the original is, and align equal words."""
-    new = _TOKEN.findall(text)
+    new: list[str] = _TOKEN.findall(text)
     if not any(word != word.lower() for word in words):
         new = [word.lower() for word in new]
     if not new:

@@ -8,6 +8,7 @@ import numpy as np
 from robustparse.casing import cased
 from robustparse.errors import check_choice
 from robustparse.perturbations.perturbation import Perturbation, Rewording
+from robustparse.tagsets import BRACKETS
 from robustparse.types import Sentence
 
 Case = Literal["lower", "upper", "capitalized"]
@@ -26,7 +27,7 @@ _CASES: dict[str, Callable[[str], str]] = {
 
 
 class Casing(Perturbation):
-    """Writes every word of a sentence in one casing.
+    """Writes every word of a sentence in one casing; `-LRB-` and the like are brackets, not words.
 
     Args:
         to: ``lower``, ``upper``, or ``capitalized`` (as in headlines; other letters are kept); by
@@ -44,4 +45,5 @@ class Casing(Perturbation):
     def reword(self, sentence: Sentence, rng: np.random.Generator) -> Rewording:
         """See `Perturbation.reword`."""
         case = self.to or get_args(Case)[int(rng.integers(len(_CASES)))]
-        return Rewording.of([_CASES[case](word) for word in sentence.words])
+        words = [word if word in BRACKETS else _CASES[case](word) for word in sentence.words]
+        return Rewording.of(words)

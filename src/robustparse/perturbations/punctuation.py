@@ -6,6 +6,7 @@ import numpy as np
 
 from robustparse.errors import check_choice
 from robustparse.perturbations.perturbation import Perturbation, Rewording
+from robustparse.tagsets import BRACKETS
 from robustparse.types import Sentence
 
 How = Literal["drop", "change"]
@@ -36,6 +37,10 @@ _OTHERS = {
     ")": ("]",),
     "[": ("(",),
     "]": (")",),
+    "-LRB-": ("-LSB-",),
+    "-RRB-": ("-RSB-",),
+    "-LSB-": ("-LRB-",),
+    "-RSB-": ("-RRB-",),
 }
 
 
@@ -75,10 +80,14 @@ class Punctuation(Perturbation):
         how = self.how or get_args(How)[int(rng.integers(2))]
         if how == "change":
             return Rewording.of([_changed(word, rng) for word in sentence.words])
-        kept = [at for at, word in enumerate(sentence.words) if not _MARKS.issuperset(word)]
+        kept = [at for at, word in enumerate(sentence.words) if not _is_mark(word)]
         if not kept:
             return Rewording.of(sentence.words)
         return Rewording(tuple(sentence.words[at] for at in kept), tuple(kept))
+
+
+def _is_mark(word: str) -> bool:
+    return word in BRACKETS or _MARKS.issuperset(word)
 
 
 def _changed(word: str, rng: np.random.Generator) -> str:

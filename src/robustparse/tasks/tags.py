@@ -22,7 +22,9 @@ from robustparse.data.tags.tagged_sentences import (
     ENDINGS,
     TREEBANKS,
     file_kind,
+    lines_of,
     read_tags,
+    row_of,
     tagged_block,
     tagged_row,
 )
@@ -179,7 +181,8 @@ class TagFiles(Files):
         sentence = reworded(example.sentence, words, origins)
         answer = replace(example.gold, tags=repaired(tags))
         changed = replace(example, sentence=sentence, gold=answer)
-        if _is_row(example):
+        if example.row is not None and _is_row(example):
+            changed = replace(changed, row=row_of(example.row, origins))
             return replace(changed, row=tagged_row(changed, answer, words))
         if not example.block:
             return changed
@@ -187,12 +190,10 @@ class TagFiles(Files):
         if example.ending in TREEBANKS and not same:
             if -1 in origins or len(set(origins)) < len(origins):
                 return None
-            block = with_words(example.block, origins)
-            changed = replace(changed, block=block)
+            changed = replace(changed, block=with_words(example.block, origins))
         elif not same:
-            changed = replace(changed, block="")
-        block = tagged_block(changed, answer, words) if changed.block else ""
-        return replace(changed, block=block)
+            changed = replace(changed, block=lines_of(example.block, origins))
+        return replace(changed, block=tagged_block(changed, answer, words))
 
 
 def _is_row(example: Example) -> bool:

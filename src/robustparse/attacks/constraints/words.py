@@ -14,6 +14,7 @@ from robustparse.attacks.component import training_words
 from robustparse.attacks.constraints.constraint import Constraint, Masks, Words, absent
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice, check_least, nltk_data
+from robustparse.graphemes import graphemes
 from robustparse.types import DependencyTree, Example, LogicalForm, Mask, TagSequence
 
 _FUNCTION_VERBS = ("cop", "aux")
@@ -160,7 +161,7 @@ class ForbiddenRelations(Constraint):
 
 
 class MinimumLength(Constraint):
-    """Words with fewer characters may not be changed.
+    """Words with fewer characters may not be changed; a letter with its marks is one character.
 
     Args:
         characters: minimum number of characters.
@@ -173,7 +174,7 @@ class MinimumLength(Constraint):
     def attackable(self, example: Example) -> Mask:
         """See `Constraint.attackable`."""
         words = example.sentence.words
-        return np.array([len(word) >= self.characters for word in words], dtype=np.bool_)
+        return np.array([len(graphemes(word)) >= self.characters for word in words], dtype=np.bool_)
 
 
 class ProtectedPositions(Constraint):

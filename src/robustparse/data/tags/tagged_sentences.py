@@ -224,17 +224,18 @@ def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -
     """Reject a key that no word has if some have it in another casing; otherwise, warn."""
     lines = (line for example in examples for line in example.block.split("\n") if is_word(line))
     cells = {line.split("\t")[column] for line in lines}
+    name = "feats" if column == _COLUMN["feats"] else "misc"
     if blank := next((cell for cell in cells if f" {key}=" in cell), None):
         found, expected = f"{blank!r:.60} in column {column + 1}", "items divided by |"
-        raise InputError(found, path=path, key="columns", expected=expected)
+        raise InputError(found, path=path, key=f"{name}:{key}", expected=expected)
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
     if key in present:
         return
     missing = f"no word has {key!r} in column {column + 1}"
     alike = [each for each in sorted(present) if each.casefold() == key.casefold()]
     if alike:
-        name = "feats" if column == _COLUMN["feats"] else "misc"
-        raise InputError(missing, path=path, key="columns", remedy=f"write {name}:{alike[0]}")
+        remedy = f"name it {name}:{alike[0]} (--columns '[{name}:{alike[0]}]')"
+        raise InputError(missing, path=path, key=f"{name}:{key}", remedy=remedy)
     tell(f"{path}: {missing}, so that all have the tag {UNTAGGED}")
 
 
@@ -285,10 +286,13 @@ def _each_row(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _word_rows(start: int, block: Sequence[str]) -> dict[int, list[str]]:
     """Return the columns of each word by the number of its line; the first line is ``start``."""
     return {
-        number: _cells(line)
-        for number, line in enumerate(block, start=start)
-        if not _COMMENT.match(line) and not line.startswith(_DOCUMENT)
+        number: _cells(line) for number, line in enumerate(block, start=start) if _is_word(line)
     }
+
+
+def _is_word(line: str) -> bool:
+    """Tell whether a line is one of a word: no comment, and no mark of a document."""
+    return not (_COMMENT.match(line) or line.startswith(_DOCUMENT))
 
 
 def _check_header(path: Path, line: int, cells: Sequence[str]) -> None:
@@ -400,8 +404,7 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[_R
             words = _texts(values.get(names[0]), names[0], "words")
             tags = (UNTAGGED,) * len(words)
             if gold or values.get(names[1]) is not None:
-                cells = _texts(values.get(names[1]), names[1], "tags")
-                tags = tuple(map(str.strip, cells))
+                tags = _texts(values.get(names[1]), names[1], "tags")
             if len(tags) != len(words):
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
             topic = names[2] if len(names) > 2 else None
@@ -449,11 +452,11 @@ def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any])
 
 
 def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
-    """Return the texts of a list."""
-    listed = isinstance(cell, list) and cell
-    if not listed or not all(isinstance(each, str) and each.strip() for each in cell):  # type: ignore[attr-defined]
+    """Return the texts of a list, without blanks at their ends, which tokenizers may leave."""
+    texts: list[Any] = cell if isinstance(cell, list) else []
+    if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
         raise InputError(f"got {cell!r:.60}", key=name, expected=f"a list of {what}")
-    return tuple(cell)  # type: ignore[arg-type]
+    return tuple(each.strip() for each in texts)
 
 
 _READERS: dict[str, Callable[[Path, Sequence[str] | None, bool, bool], Iterable[_Read]]] = {
@@ -490,7 +493,7 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
     lines = [f"# label = {answer.label}"] if answer.label and not labelled else []
     pairs = zip(new, tags, strict=True)
     for line in example.block.split("\n"):
-        if _COMMENT.match(line) or line.startswith(_DOCUMENT):
+        if not _is_word(line):
             changed = answer.label and _LABEL.fullmatch(line)
             lines.append(f"# label = {answer.label}" if changed else line)
             continue
@@ -501,18 +504,50 @@ def tagged_block(example: Example, answer: TagSequence, words: Sequence[str] | N
     return "\n".join(lines)
 
 
+def lines_of(block: str, origins: Sequence[int]) -> str:
+    """Return the lines of other words, each with the columns of an original word.
+
+    Args:
+        block: the lines of a sentence.
+        origins: for each new word the position of the original word, or -1, whose columns are `_`.
+    """
+    lines = block.split("\n")
+    words, others = ([line for line in lines if _is_word(line) is kind] for kind in (True, False))
+    between = "\t" if "\t" in words[0] else " "
+    new = between.join([UNTAGGED] * len(_cells(words[0])))
+    return "\n".join([*others, *(new if origin < 0 else words[origin] for origin in origins)])
+
+
 def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | None) -> Row:
     """Return the row of a sentence with another answer, and other words if they are set."""
     row = example.row
     if row is None:
         raise ValueError("the example was not read from a row")
-    new = example.sentence.words if words is None else words
     layout = row.layout
-    values = {**row.values, layout.texts[0]: list(new), layout.label: list(answer.tags)}
+    values = {**row.values, layout.label: list(answer.tags)}
+    if words is not None:
+        values[layout.texts[0]] = list(words)
     topic = layout.topic or _USUAL[2][0]
     if answer.label and label_text(old := row.values.get(topic)) != answer.label:
         values[topic] = label_value(answer.label, type(old) in (int, bool))
     return replace(row, values=values)
+
+
+def row_of(row: Row, origins: Sequence[int]) -> Row:
+    """Return the row of other words, whose lists of an item for each word follow the words.
+
+    Args:
+        row: of a sentence.
+        origins: for each new word the position of the original word, or -1, whose items are None.
+    """
+    words = len(row.values[row.layout.texts[0]])
+
+    def aligned(value: Any) -> Any:
+        if not isinstance(value, list) or len(value) != words:
+            return value
+        return [None if origin < 0 else value[origin] for origin in origins]
+
+    return replace(row, values={name: aligned(value) for name, value in row.values.items()})
 
 
 def file_kind(path: str | Path) -> str:

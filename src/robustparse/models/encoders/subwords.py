@@ -17,16 +17,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from robustparse.models.encoders.word_table import RESERVED, FormTable
-
-# The Penn Treebank's names of brackets, which do not occur in the training texts of networks.
-_BRACKETS = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-}
+from robustparse.tagsets import BRACKETS
 
 # Maximum pieces per word; the rest is cut, so that a pathological token cannot fill the memory.
 MAX_PIECES = 16
@@ -112,11 +103,11 @@ class SubwordTable(PieceTable):
 def readable(word: str) -> str:
     """Return a word in the form that pretrained networks read.
 
-    Treebank names of brackets become brackets. Lone surrogates, which tokenizers reject, are
-    replaced.
+    Treebank names of brackets, which their training texts lack, become brackets. Lone surrogates,
+    which tokenizers reject, are replaced.
     """
-    if word in _BRACKETS:
-        return _BRACKETS[word]
+    if word in BRACKETS:
+        return BRACKETS[word]
     return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
