@@ -22,9 +22,10 @@ from robustparse.data.shard import Shard
 from robustparse.evaluation.accumulator import added
 from robustparse.evaluation.attack_processes import Speed
 from robustparse.evaluation.attack_summary import AttackSummary
-from robustparse.evaluation.records import EXAMPLES, ExampleRecord, encode_record
+from robustparse.evaluation.record_files import encode_record
+from robustparse.evaluation.records import EXAMPLES, ExampleRecord
 from robustparse.evaluation.shards import write_shard
-from robustparse.files import write_bytes
+from robustparse.files.writing import write_bytes
 from robustparse.tasks.dependency import DEPENDENCY
 
 POOL = 100  # distinct sentences

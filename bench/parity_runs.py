@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from parity import DETERMINISTIC, RANDOM, problem_options, read_texts
-from robustparse.files import make_folder, write_text
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_text
 from textattack_problem import keep_texts
 from vs_textattack import peer_python, run
 

@@ -29,7 +29,8 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.files import make_folder, write_text
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_text
 from robustparse.models import ModelVictim
 from robustparse.options.installed import installed_file
 from robustparse.options.recipe import made

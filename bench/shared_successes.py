@@ -10,7 +10,8 @@ from statistics import mean
 
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
-from robustparse.evaluation.records import ExampleRecord, read_finished
+from robustparse.evaluation.finished_folders import read_finished
+from robustparse.evaluation.records import ExampleRecord
 
 LEAST = 10  # sentences, of which a mean says something
 

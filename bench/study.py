@@ -39,10 +39,13 @@ from robustparse.data.fractions import draw_fraction
 from robustparse.data.splits import find_split
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_folder import read_certificates
+from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.measure import QUALITY
-from robustparse.evaluation.records import SUMMARY, read_records
+from robustparse.evaluation.records import SUMMARY
 from robustparse.evaluation.rows import ANSWERS, PERTURBED, read_rows
-from robustparse.files import file_digest, folder_digest, make_folder, write_text
+from robustparse.files.digests import file_digest, folder_digest
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_text
 from robustparse.tagsets import class_of
 from robustparse.tasks import registry as tasks
 from shared_successes import quality

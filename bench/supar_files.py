@@ -6,7 +6,8 @@ import numpy as np
 
 from robustparse.data.conllu import ENDINGS, blocks, is_word
 from robustparse.data.splits import find_split
-from robustparse.files import read_text, write_text
+from robustparse.files.reading import read_text
+from robustparse.files.writing import write_text
 from robustparse.metrics import percent, tree_sums
 from robustparse.types import DependencyTree
 

@@ -24,7 +24,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.engine.search_run import SearchRun
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.files import write_text
+from robustparse.files.writing import write_text
 from robustparse.models import ModelVictim
 from robustparse.types import Example
 from robustparse.victims import HuggingFaceClassifier

@@ -19,7 +19,8 @@ from robustparse.attacks.candidates.neighbours import nearest
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.casing import in_casing_of
 from robustparse.errors import InputError
-from robustparse.files import read_text, write_text
+from robustparse.files.reading import read_text
+from robustparse.files.writing import write_text
 from robustparse.models import TextClassifier
 from robustparse.models.encoders.word_table import UNKNOWN
 from robustparse.types import Example, Sentence

@@ -28,7 +28,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.attacks.search.requests import Search
-from robustparse.files import write_text
+from robustparse.files.writing import write_text
 from robustparse.options.installed import installed_file
 from robustparse.options.recipe import made
 from robustparse.options.yaml_files import read_yaml

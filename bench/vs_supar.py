@@ -24,7 +24,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from robustparse.files import make_folder, write_text
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_text
 from supar_files import las, penn_copies
 
 BENCH = Path(__file__).resolve().parent

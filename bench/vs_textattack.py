@@ -45,7 +45,9 @@ from parity import DETERMINISTIC, RANDOM, mean_summary
 from robustparse.attacks.candidates.generator import CandidateGenerator
 from robustparse.attacks.candidates.neighbours import EmbeddingNeighbours
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms
-from robustparse.files import folder_digest, make_folder, write_text
+from robustparse.files.digests import folder_digest
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_text
 from textattack_problem import (
     keep_texts,
     keep_vectors,

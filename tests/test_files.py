@@ -12,19 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from robustparse import files
 from robustparse.errors import InputError
-from robustparse.files import (
-    check_folder,
-    checkpoint_file,
-    make_folder,
-    opened,
-    plain_name,
-    read_json,
-    read_lines,
-    read_text,
-    write_text,
-)
+from robustparse.files import compression, reading
+from robustparse.files.checkpoints import checkpoint_file
+from robustparse.files.compression import plain_name
+from robustparse.files.json_text import read_json
+from robustparse.files.output_folders import make_folder
+from robustparse.files.paths import check_folder
+from robustparse.files.reading import opened, read_lines, read_text
+from robustparse.files.writing import write_text
 from robustparse.pretrained.loading import model_folder
 
 
@@ -70,7 +66,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_cannot_be_unpacked_is_called_packed(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr(compression, "MOST_UNPACKED", 1000)
     content, says = BROKEN[name]
     (tmp_path / "a").write_bytes(content)
     for read in READERS:
@@ -123,7 +119,7 @@ def test_a_packed_file_says_what_it_is_called_when_unpacked(tmp_path):
 )
 @pytest.mark.parametrize("piece", [1, 1 << 20])
 def test_lines_are_those_of_the_whole_text(piece, content, numbered, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_PIECE", piece)
+    monkeypatch.setattr(reading, "_PIECE", piece)
     path = tmp_path / "a.txt"
     path.write_bytes(content)
     assert list(read_lines(path)) == numbered
@@ -142,7 +138,7 @@ def test_a_pipe_is_read(tmp_path):
 
 
 def test_lines_are_read_piece_by_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_PIECE", 1)
+    monkeypatch.setattr(reading, "_PIECE", 1)
     path = tmp_path / "a.txt"
     path.write_bytes(b"a\n\xff\n")
     rest = read_lines(path)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.errors import InputError, check_least
-from robustparse.files import opened
+from robustparse.files.reading import opened
 from robustparse.types import Floats
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def read_vectors(path: Path, limit: int | None = None) -> tuple[list[str], NDArr
     the first such word and the number of repeats.
 
     Args:
-        path: the file, UTF-8; may be packed, see `robustparse.files.opened`.
+        path: the file, UTF-8; may be packed, see `files.reading.opened`.
         limit: read only the first N words; later lines are not checked.
 
     Raises:

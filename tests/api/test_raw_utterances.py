@@ -15,7 +15,7 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.main import main
 from robustparse.data.utterances.forms import read_forms
 from robustparse.defenses import SubstitutionAdversary
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.models import Seq2Seq
 from robustparse.types import Example
 from sample_runs import save_checkpoint

@@ -9,7 +9,7 @@ import yaml
 
 from robustparse.api.seen_attacks import seen_attacks
 from robustparse.attacks.substitution_table import SubstitutionTable
-from robustparse.files import file_digest
+from robustparse.files.digests import file_digest
 
 Json = dict[str, Any]
 

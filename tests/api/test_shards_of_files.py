@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from robustparse import files
 from robustparse.api.sources import DataFile
 from robustparse.data.columns import Known, tell
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError
+from robustparse.files import reading
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tasks.semantic import semantic_task
@@ -260,7 +260,7 @@ LARGE: dict[str, tuple[Any, str, str]] = {
 def test_memory_of_a_shard_does_not_grow_with_the_file(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(files, "_PIECE", 4096)
+    monkeypatch.setattr(reading, "_PIECE", 4096)
     task, ending, content = LARGE[name]
     names = written(tmp_path, ending, [content])
 

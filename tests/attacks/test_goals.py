@@ -15,7 +15,7 @@ from robustparse.attacks.problem import DELETED, Problem
 from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
-from robustparse.evaluation.records import example_record
+from robustparse.evaluation.example_records import example_record
 from robustparse.tasks.dependency import DEPENDENCY
 
 

@@ -15,7 +15,8 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.requests import Search
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.records import ExampleRecord, RecordFile
+from robustparse.evaluation.record_files import RecordFile
+from robustparse.evaluation.records import ExampleRecord
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example
 

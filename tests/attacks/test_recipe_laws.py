@@ -23,7 +23,8 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.attack_processes import share_of
 from robustparse.evaluation.attack_sums import AttackSums
-from robustparse.evaluation.records import encode_record, example_record
+from robustparse.evaluation.example_records import example_record
+from robustparse.evaluation.record_files import encode_record
 from robustparse.metrics import counted_words
 from robustparse.models.classification.cnn import WordCNN
 from robustparse.models.dependency.biaffine import BiaffineParser

@@ -35,7 +35,7 @@ from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_log import write_log
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.transfer import read_source, transfer
 from robustparse.types import DependencyTree, Example, Sentence
 from robustparse.victims import FunctionVictim

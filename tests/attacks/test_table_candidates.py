@@ -17,7 +17,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.sememes import Sememes
 from robustparse.attacks.candidates.wordnet import WordNetSynonyms, part_of
 from robustparse.errors import InputError
-from robustparse.files import read_json
+from robustparse.files.json_text import read_json
 from robustparse.types import Sentence
 
 

@@ -25,7 +25,8 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.records import EXAMPLES, read_records
+from robustparse.evaluation.example_records import read_records
+from robustparse.evaluation.records import EXAMPLES
 from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.victim import ModelVictim
 from robustparse.options.recipe_facts import RecipeFacts

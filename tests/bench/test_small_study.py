@@ -11,7 +11,7 @@ import study
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, write_treebank
 from robustparse.data.sample.treebank import sample_treebank
-from robustparse.files import file_digest
+from robustparse.files.digests import file_digest
 
 STUDY = """
 task: dependency

@@ -15,7 +15,7 @@ from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.attack_processes import attacked_records
 from robustparse.evaluation.attack_sums import AttackSums
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim, Precision
 from robustparse.tasks.dependency import DEPENDENCY

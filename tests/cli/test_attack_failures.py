@@ -12,7 +12,7 @@ from command_runs import RECIPE, ROOM, attack_by, constrained, mistake
 from robustparse.attacks.candidates.generator import Slot
 from robustparse.attacks.constraints import grammar as grammar_module
 from robustparse.cli.main import main
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 
 CHECKER = """\
 #!{python}

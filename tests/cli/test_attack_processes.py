@@ -25,8 +25,8 @@ from robustparse.api.attack_run import process_device
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_processes import Rank, share_of
-from robustparse.evaluation.records import all_records, read_records
-from robustparse.files import locked
+from robustparse.evaluation.example_records import all_records, read_records
+from robustparse.files.output_folders import locked
 from sample_runs import SPEED, save_checkpoint, sentences, trained_parser, write_sample
 
 FILES = ("examples.jsonl", "adversarial.conllu", "run.json")

@@ -13,7 +13,7 @@ from robustparse import trust
 from robustparse.api.sources import NamedVictim
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from sample_runs import sentences, write_sample
 from tiny_models import save_classifier
 

@@ -11,8 +11,8 @@ from tiny_runs import fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.fractions import draw_fraction
+from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.perturbed import idle
-from robustparse.evaluation.records import read_records
 from sample_runs import SPEED, sentences, write_sample
 
 CONFIGS = Path(__file__).parents[2] / "configs"

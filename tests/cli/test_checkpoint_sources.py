@@ -11,7 +11,7 @@ from tiny_runs import write_config
 
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.files import checkpoint_file
+from robustparse.files.checkpoints import checkpoint_file
 from robustparse.models.load import load
 
 IO = "pytorch_lightning.plugins"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_runs import mistake
 
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 
 MODULE = """
 import sys

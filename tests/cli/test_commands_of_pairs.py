@@ -18,8 +18,8 @@ from tiny_runs import fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
+from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.pairs import PerturbedPair, pair_outcomes, pair_scores
-from robustparse.evaluation.records import read_records
 from robustparse.models import ModelVictim
 from robustparse.models.load import load
 from robustparse.types import Example, Sentence

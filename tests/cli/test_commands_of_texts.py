@@ -15,7 +15,7 @@ from tiny_runs import differences, fit, write_config
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.text_files import read_texts
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.models.load import load
 from robustparse.tracking.examples import example_rows
 from sample_runs import SPEED, save_checkpoint

@@ -16,7 +16,7 @@ from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.tables import ending_of, read_table
 from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.text_files import read_texts
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from sample_runs import save_checkpoint
 from sample_texts import texts, trained_classifier
 

@@ -27,7 +27,7 @@ from robustparse.data.tables import table_text
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.evaluation.shards import record_file, write_shard
-from robustparse.files import write_pieces
+from robustparse.files.writing import write_pieces
 from robustparse.models import BiLSTMTagger, LSTMEncoder
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Layout, Row

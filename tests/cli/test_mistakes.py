@@ -16,7 +16,7 @@ from tiny_runs import fit, write_config
 
 from robustparse import errors
 from robustparse.cli.main import main
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 
 LEXICON = RECIPE.replace("TrainingWords", "Lexicon").replace("{sample: 5}", "{table: table.json}")
 

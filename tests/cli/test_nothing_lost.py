@@ -12,7 +12,8 @@ import pytest
 from tiny_runs import fit, write_config
 
 from robustparse.cli.main import main
-from robustparse.files import locked, write_text
+from robustparse.files.output_folders import locked
+from robustparse.files.writing import write_text
 
 
 @contextmanager

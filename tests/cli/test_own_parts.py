@@ -15,7 +15,7 @@ from own_parts import MODULE, TITLES, block, write_module
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.grammars import Derivation, actions_of, language_named
 from robustparse.models.checkpoint import KEY, read_checkpoint
 from robustparse.trust import trust

@@ -16,7 +16,7 @@ from robustparse.cli.quickstart_attack import AttackStory
 from robustparse.data.sample import generator, questions, reviews, tags
 from robustparse.data.sample import treebank as sample
 from robustparse.data.utterances.forms import read_forms
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.metrics import score_label
 from robustparse.models.load import load
 from robustparse.reports.tables import MISSING

@@ -31,7 +31,7 @@ from robustparse.cli.main import _parsed, main, run
 from robustparse.cli.options import ShardOptions
 from robustparse.cli.ray_blocks import BlockActor
 from robustparse.errors import InputError
-from robustparse.files import make_folder
+from robustparse.files.output_folders import make_folder
 from robustparse.ray import run as run_on_ray
 from sample_runs import save_checkpoint, sentences, trained_parser, write_sample
 

@@ -7,7 +7,7 @@ import pytest
 from command_runs import RECIPE, checkpoint, mistake, stop_after
 
 from robustparse.cli.main import main
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.options.recipe_digests import recipe_digests
 from sample_runs import sentences, write_sample
 

@@ -11,7 +11,7 @@ from command_runs import mistake
 import robustparse
 from robustparse.cli.main import main
 from robustparse.evaluation.attack_folder import attack_into
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DEPENDENCY
 from sample_runs import lexicon_attack, sentences, trained_parser

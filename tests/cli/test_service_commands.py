@@ -12,7 +12,7 @@ from test_documented_commands import ROOT, commands, launched
 
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from sample_texts import texts, write_texts
 from service_stub import Stub, completion, serving, texts_of
 

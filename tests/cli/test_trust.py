@@ -182,7 +182,7 @@ def test_a_file_in_a_file_is_looked_at() -> None:
         assert (str(error.value.path), error.value.line) == ("inner/search.yaml", 2)
 
 
-NAMES = (EVIL, "subprocess.Popen", "os.system", "robustparse.files.os.system")
+NAMES = (EVIL, "subprocess.Popen", "os.system", "robustparse.files.paths.os.system")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ from command_runs import checkpoint, mistake
 
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from sample_runs import save_checkpoint, sentences, trained_parser, trained_pointer, write_sample
 
 RECIPES = Path(__file__).parents[2] / "configs" / "attack"

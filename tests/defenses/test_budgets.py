@@ -14,7 +14,7 @@ from robustparse.defenses.robustness_evaluation import (
     percent_name,
 )
 from robustparse.errors import InputError
-from robustparse.evaluation.records import example_record
+from robustparse.evaluation.example_records import example_record
 from robustparse.evaluation.robustness_record import RobustnessRecord
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DEPENDENCY

@@ -12,7 +12,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.defenses.robustness_evaluation import RobustnessEvaluation
 from robustparse.errors import InputError
-from robustparse.evaluation.records import example_record
+from robustparse.evaluation.example_records import example_record
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DEPENDENCY
 from sample_runs import lexicon_attack, sample_folder, trained_parser, trainer

@@ -24,7 +24,8 @@ from robustparse.data.conllu import read_treebank
 from robustparse.evaluation import measure
 from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import Records, Speed
-from robustparse.evaluation.records import EXAMPLES, RUN, SCORES, SUMMARY, read_records
+from robustparse.evaluation.example_records import read_records
+from robustparse.evaluation.records import EXAMPLES, RUN, SCORES, SUMMARY
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.models.load import load
 from robustparse.options.recipe import Recipe

@@ -13,7 +13,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.clean import predictions, scores_of
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
 

@@ -8,7 +8,7 @@ import pytest
 
 from robustparse.attacks.results import AttackResult
 from robustparse.evaluation.attack_sums import AttackSums
-from robustparse.evaluation.records import example_record
+from robustparse.evaluation.example_records import example_record
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import DependencyTree, Example, Sentence
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from attack_folders import attack, contents, some
 
-from robustparse import files
 from robustparse.errors import InputError
-from robustparse.files import LOCK
-from robustparse.files import locked as locked_for
+from robustparse.files import output_folders
+from robustparse.files.output_folders import LOCK
+from robustparse.files.output_folders import locked as locked_for
 
 
 def locked(folder: Path) -> AbstractContextManager[None]:
@@ -84,13 +84,13 @@ def test_a_lock_deleted_by_its_holder_is_not_held_twice(tmp_path, monkeypatch):
 def test_the_file_goes_before_the_lock(tmp_path, monkeypatch):
     """Else the next holder's file could be deleted."""
     there: list[bool] = []
-    release = files.FileLock.release
+    release = output_folders.FileLock.release
 
     def releasing(lock, *arguments: bool, **named: bool) -> None:
         there.append((tmp_path / LOCK).exists())
         release(lock, *arguments, **named)
 
-    monkeypatch.setattr(files.FileLock, "release", releasing)
+    monkeypatch.setattr(output_folders.FileLock, "release", releasing)
     with locked(tmp_path):
         pass
     monkeypatch.undo()

@@ -12,8 +12,8 @@ from pair_folders import SENTENCES, write_folder
 
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
+from robustparse.evaluation.finished_folders import read_finished
 from robustparse.evaluation.measure import measure
-from robustparse.evaluation.records import read_finished
 
 PERPLEXITIES = {
     "a dog barks": 10.0,

@@ -14,7 +14,8 @@ from robustparse.data.conllu import read_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.attack_sums import AttackSums
-from robustparse.evaluation.records import encode_record, read_records
+from robustparse.evaluation.example_records import read_records
+from robustparse.evaluation.record_files import encode_record
 from robustparse.models.victim import ModelVictim
 from sample_runs import SPEED, lexicon_attack, trained_parser
 

@@ -30,14 +30,9 @@ from robustparse.evaluation.attack_processes import (
     records_of_processes,
     share_of,
 )
-from robustparse.evaluation.records import (
-    ExampleRecord,
-    RecordFile,
-    all_records,
-    encode_record,
-    read_records,
-    share_file,
-)
+from robustparse.evaluation.example_records import all_records, read_records, share_file
+from robustparse.evaluation.record_files import RecordFile, encode_record
+from robustparse.evaluation.records import ExampleRecord
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import lexicon_attack, trained_parser

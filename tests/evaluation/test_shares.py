@@ -17,7 +17,7 @@ from robustparse.evaluation.attack_processes import (
     drain,
     share_of,
 )
-from robustparse.evaluation.records import all_records, share_file
+from robustparse.evaluation.example_records import all_records, share_file
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
 from sample_runs import SPEED, lexicon_attack, trained_parser

@@ -23,7 +23,7 @@ from robustparse.evaluation.attack_summary import AttackSummary
 from robustparse.evaluation.certificate_folder import read_certificates, read_certified_summary
 from robustparse.evaluation.certificate_records import certificate_record
 from robustparse.evaluation.certified_scores import CertifiedScores
-from robustparse.evaluation.records import encode_record
+from robustparse.evaluation.record_files import encode_record
 from robustparse.reports.browser import browse
 from robustparse.reports.export import export
 from robustparse.reports.page import build_report, read_contents

@@ -26,8 +26,9 @@ from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, Stopped
 from robustparse.evaluation.attack_processes import attacked_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.perturbed import perturbed, perturbed_answers
-from robustparse.evaluation.records import encode_record, read_records
+from robustparse.evaluation.record_files import encode_record
 from robustparse.evaluation.transfer import Source, transfer
 from robustparse.models import InferSent, WordEmbeddings
 from robustparse.models.victim import ModelVictim

@@ -21,7 +21,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.beam import Greedy
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.errors import InputError
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.types import Example, LogicalForm, Sentence
 from robustparse.victims import Endpoint, FunctionVictim, dispatcher
 from sample_texts import texts

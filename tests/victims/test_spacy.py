@@ -8,7 +8,7 @@ import pytest
 import robustparse as rp
 from robustparse.cli.main import main
 from robustparse.errors import InputError
-from robustparse.evaluation.records import read_records
+from robustparse.evaluation.example_records import read_records
 from robustparse.types import DependencyTree
 from robustparse.victims import Spacy
 from sample_runs import lexicon_attack, sentences, write_sample

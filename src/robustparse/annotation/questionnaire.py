@@ -18,7 +18,9 @@ import msgspec
 
 from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.records import ExampleRecord
-from robustparse.files import as_written, read_json, read_text, write_text
+from robustparse.files.json_text import as_written, read_json
+from robustparse.files.reading import read_text
+from robustparse.files.writing import write_text
 from robustparse.randomness import stream
 
 ITEM, PREMISE = "item", "premise"

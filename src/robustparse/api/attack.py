@@ -13,7 +13,7 @@ from robustparse.api.temporary_folder import results_in
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
-from robustparse.files import Sources
+from robustparse.files.paths import Sources
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.options.recipe import Recipe

@@ -23,17 +23,13 @@ from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.attack_log import attack_card
 from robustparse.evaluation.dataset_folder import Card, write_dataset
+from robustparse.evaluation.example_records import read_records
+from robustparse.evaluation.finished_folders import read_adversarial, read_run
 from robustparse.evaluation.perturbed import Copy, idle, perturbed
-from robustparse.evaluation.records import (
-    EXAMPLES,
-    Summary,
-    data_name,
-    read_adversarial,
-    read_records,
-    read_run,
-)
+from robustparse.evaluation.records import EXAMPLES, Summary, data_name
 from robustparse.evaluation.shards import remove_record, write_shard
-from robustparse.files import check_no_input, write_json, write_pieces, written
+from robustparse.files.output_folders import check_no_input
+from robustparse.files.writing import write_json, write_pieces, written
 from robustparse.metrics import percent
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.tasks.registry import named, pairs_of

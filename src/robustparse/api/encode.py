@@ -15,7 +15,8 @@ from robustparse.certificates.recoding import Recoding
 from robustparse.certificates.word_answers import WordAnswers, substitutes_as_read
 from robustparse.data.robust_encoding import Encoding
 from robustparse.errors import InputError, check_choice
-from robustparse.files import Sources, check_output_file, with_home
+from robustparse.files.output_folders import check_output_file
+from robustparse.files.paths import Sources, with_home
 from robustparse.tasks.registry import all_tasks, named, task_of
 from robustparse.tasks.task import Task
 from robustparse.types import DependencyTree, Example, LogicalForm, Sentence, TagSequence

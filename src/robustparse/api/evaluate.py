@@ -9,7 +9,7 @@ from robustparse.api.sources import data_source
 from robustparse.data.datamodule import SAMPLE
 from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import predictions, scores_of
-from robustparse.files import Sources
+from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task

@@ -10,7 +10,10 @@ from robustparse.data.datamodule import SAMPLE
 from robustparse.data.tables import is_dataset
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
-from robustparse.files import checkpoint_file, matching_files, path_digest, plain_ending
+from robustparse.files.checkpoints import checkpoint_file
+from robustparse.files.compression import plain_ending
+from robustparse.files.digests import path_digest
+from robustparse.files.paths import matching_files
 from robustparse.models.base import Model
 from robustparse.models.load import Decoder, load
 from robustparse.models.mean_scores import Mean

@@ -14,7 +14,8 @@ from robustparse.evaluation.certificate_records import CERTIFICATES, Certificate
 from robustparse.evaluation.certified_scores import CertifiedScores
 from robustparse.evaluation.claim import check_unclaimed, claim
 from robustparse.evaluation.evaluated import evaluated
-from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, RunRecord, read_record
+from robustparse.evaluation.record_files import read_record
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, RunRecord
 from robustparse.evaluation.shards import (
     ShardRecord,
     StoredShard,
@@ -23,14 +24,9 @@ from robustparse.evaluation.shards import (
     record_file,
     remove_record,
 )
-from robustparse.files import (
-    as_written,
-    check_no_input,
-    check_output_file,
-    locked,
-    make_folder,
-    write_json,
-)
+from robustparse.files.json_text import as_written
+from robustparse.files.output_folders import check_no_input, check_output_file, locked, make_folder
+from robustparse.files.writing import write_json
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 

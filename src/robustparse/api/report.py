@@ -11,7 +11,7 @@ from robustparse.errors import InputError, say
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.comparison import compare as compared
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
-from robustparse.files import with_home
+from robustparse.files.paths import with_home
 from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
 

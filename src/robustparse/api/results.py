@@ -6,8 +6,9 @@ from typing import Any, overload
 
 from robustparse.api.printed_tables import as_text, score_table, shown, summary_table
 from robustparse.errors import optional_library
-from robustparse.evaluation.records import WHEN, ExampleRecord, read_finished
-from robustparse.files import with_home
+from robustparse.evaluation.finished_folders import read_finished
+from robustparse.evaluation.records import WHEN, ExampleRecord
+from robustparse.files.paths import with_home
 from robustparse.metrics import score_name
 from robustparse.reports.notebook import example_html, results_html, scores_html
 from robustparse.tasks.registry import named

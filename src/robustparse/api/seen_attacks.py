@@ -21,9 +21,12 @@ from robustparse.attacks.substitution_sources import GENERATORS
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.data.robust_encoding import Encoding
 from robustparse.errors import InputError
-from robustparse.evaluation.records import RUN, RunRecord, read_run
+from robustparse.evaluation.finished_folders import read_run
+from robustparse.evaluation.records import RUN, RunRecord
 from robustparse.evaluation.worst_of_attacks import Seen
-from robustparse.files import checkpoint_file, each_path, read_json
+from robustparse.files.checkpoints import checkpoint_file
+from robustparse.files.json_text import read_json
+from robustparse.files.paths import each_path
 from robustparse.options.yaml_files import read_yaml
 from robustparse.pretrained.hub import HUB
 

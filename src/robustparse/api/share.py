@@ -10,8 +10,12 @@ from robustparse.api.inputs import digest
 from robustparse.api.sources import DataFile
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.errors import InputError
-from robustparse.evaluation.records import SCORES, RunRecord, read_record
-from robustparse.files import as_written, checkpoint_file, make_folder, write_text
+from robustparse.evaluation.record_files import read_record
+from robustparse.evaluation.records import SCORES, RunRecord
+from robustparse.files.checkpoints import checkpoint_file
+from robustparse.files.json_text import as_written
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_text
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import specification
 from robustparse.pretrained.hub import WEIGHTS

@@ -33,7 +33,8 @@ from robustparse.data.shard import Shard
 from robustparse.data.text_files import check_length
 from robustparse.errors import InputError, check_least, check_seed, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
-from robustparse.files import in_short, unwritable
+from robustparse.files.paths import in_short
+from robustparse.files.writing import unwritable
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.checkpoint import argument_names

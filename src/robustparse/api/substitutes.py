@@ -20,7 +20,8 @@ from robustparse.attacks.substitution_sources import NearWords, Source, SourceSe
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.attacks.word_types import WordTypes
 from robustparse.errors import InputError, check_all
-from robustparse.files import check_output_file, with_home
+from robustparse.files.output_folders import check_output_file
+from robustparse.files.paths import with_home
 from robustparse.tagsets import Tagset, check_tagset
 from robustparse.tasks.registry import named, task_of
 from robustparse.types import Example, Sentence

@@ -8,7 +8,7 @@ from tempfile import mkdtemp
 from typing import TypeVar
 from weakref import finalize
 
-from robustparse.files import with_home
+from robustparse.files.paths import with_home
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from robustparse.api.inputs import system_name
 from robustparse.api.results import AttackResults
 from robustparse.api.seen_attacks import seen_attacks
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, read_worst_of_attacks
-from robustparse.files import with_home
+from robustparse.files.paths import with_home
 from robustparse.reports.tables import numbered
 
 

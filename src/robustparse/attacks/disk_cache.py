@@ -13,7 +13,7 @@ from typing import Any
 from zlib import crc32
 
 from robustparse.errors import InputError
-from robustparse.files import decode_json
+from robustparse.files.json_text import decode_json
 
 _KEYS_PER_QUERY = 500  # SQLite allows 999 parameters in older builds
 _REMEDY = "delete the file; it will be made again"

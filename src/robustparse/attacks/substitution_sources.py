@@ -22,7 +22,7 @@ from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.word_types import WordTypes, is_type
 from robustparse.errors import InputError, check_least, did_you_mean
-from robustparse.files import plain_ending
+from robustparse.files.compression import plain_ending
 from robustparse.graphemes import graphemes, is_letters
 from robustparse.types import Sentence
 

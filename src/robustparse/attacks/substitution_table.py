@@ -14,7 +14,9 @@ from typing import Any, Self
 
 from robustparse.casing import in_casing_of
 from robustparse.errors import InputError
-from robustparse.files import decode_json, read_lines, write_text
+from robustparse.files.json_text import decode_json
+from robustparse.files.reading import read_lines
+from robustparse.files.writing import write_text
 
 _REMEDY = "make the table again with `robustparse substitutes`"
 _KEYS = {"word", "substitutes"}

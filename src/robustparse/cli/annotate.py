@@ -15,8 +15,8 @@ from robustparse.annotation.questionnaire import QUESTIONS
 from robustparse.annotation.score import score as score_answers
 from robustparse.api.printed_tables import print_table
 from robustparse.errors import InputError
-from robustparse.evaluation.records import read_finished
-from robustparse.files import write_json
+from robustparse.evaluation.finished_folders import read_finished
+from robustparse.files.writing import write_json
 from robustparse.options.arguments import checked
 from robustparse.options.command import parsed_command
 

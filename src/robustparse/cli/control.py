@@ -14,7 +14,7 @@ from robustparse.cli.options import as_list
 from robustparse.defenses.copying import CopyingAdversary
 from robustparse.defenses.gradient_adversary import GradientAdversary
 from robustparse.errors import say
-from robustparse.files import write_text
+from robustparse.files.writing import write_text
 from robustparse.options.tokens import each_option
 from robustparse.options.yaml_files import read_yaml
 from robustparse.reports.training import CONTROL

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.errors import InputError
-from robustparse.files import write_text
+from robustparse.files.writing import write_text
 from robustparse.options.installed import installed_file
 
 

@@ -22,9 +22,12 @@ from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_least, check_seed, say
 from robustparse.evaluation.attack_processes import Rank
-from robustparse.evaluation.records import SCORES, read_summary
+from robustparse.evaluation.finished_folders import read_summary
+from robustparse.evaluation.records import SCORES
 from robustparse.evaluation.significance import Interval, mean_of_seeds
-from robustparse.files import locked, make_folder, read_json, write_json
+from robustparse.files.json_text import read_json
+from robustparse.files.output_folders import locked, make_folder
+from robustparse.files.writing import write_json
 from robustparse.options.arguments import checked
 from robustparse.options.command import parsed_command
 from robustparse.options.recipe import Recipe, made

@@ -20,7 +20,9 @@ from robustparse.cli.main import run
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.errors import InputError
 from robustparse.evaluation.claim import differences
-from robustparse.files import each_path, read_json, write_json
+from robustparse.files.json_text import read_json
+from robustparse.files.paths import each_path
+from robustparse.files.writing import write_json
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.options.recipe import made

@@ -45,7 +45,7 @@ from robustparse.evaluation.rows import (
     write_perturbed_rows,
 )
 from robustparse.evaluation.shards import remove_record, write_shard
-from robustparse.files import make_folder
+from robustparse.files.output_folders import make_folder
 from robustparse.metrics import PunctuationPolicy
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.types import Example, Prediction

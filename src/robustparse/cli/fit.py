@@ -27,7 +27,7 @@ from robustparse.cli.control import EqualComputeControl, without_defenses
 from robustparse.cli.options import as_list
 from robustparse.data.datamodule import DataModule
 from robustparse.errors import InputError, say
-from robustparse.files import locked, make_folder
+from robustparse.files.output_folders import locked, make_folder
 from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
 from robustparse.options.arguments import Arguments, check_nulls, check_objects

@@ -27,17 +27,11 @@ from robustparse.data.tables import is_dataset, is_parquet, refuse_json
 from robustparse.errors import InputError, check_least, say
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.evaluation.shards import remove_record, write_shard
-from robustparse.files import (
-    check_no_input,
-    in_short,
-    plain_ending,
-    plain_name,
-    read_text,
-    unpacked,
-    write_pieces,
-    writing,
-    written,
-)
+from robustparse.files.compression import plain_ending, plain_name
+from robustparse.files.output_folders import check_no_input
+from robustparse.files.paths import in_short
+from robustparse.files.reading import read_text, unpacked
+from robustparse.files.writing import write_pieces, writing, written
 from robustparse.tasks.registry import other_task
 from robustparse.tasks.task import Written
 from robustparse.types import Example, Sentence

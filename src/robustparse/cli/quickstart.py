@@ -12,7 +12,7 @@ from robustparse.cli.quickstart_attack import AttackStory
 from robustparse.cli.quickstart_perturbation import PerturbationStory
 from robustparse.cli.quickstart_sample import QUESTIONS, REVIEWS, SENTENCES, TAGGED
 from robustparse.errors import check_choice, check_seed
-from robustparse.files import make_folder
+from robustparse.files.output_folders import make_folder
 
 DEFAULT = "dependency"
 STORIES: Mapping[str, AttackStory | PerturbationStory] = MappingProxyType(

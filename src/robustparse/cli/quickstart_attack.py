@@ -34,16 +34,9 @@ from robustparse.evaluation.certificate_records import (
     CertificateRun,
     CertifiedSummary,
 )
-from robustparse.evaluation.records import (
-    EXAMPLES,
-    RUN,
-    SUMMARY,
-    WHEN,
-    RunRecord,
-    Summary,
-    read_records,
-)
-from robustparse.files import write_text
+from robustparse.evaluation.example_records import read_records
+from robustparse.evaluation.records import EXAMPLES, RUN, SUMMARY, WHEN, RunRecord, Summary
+from robustparse.files.writing import write_text
 from robustparse.metrics import score_label, score_name
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim

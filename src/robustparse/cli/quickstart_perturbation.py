@@ -23,7 +23,8 @@ from robustparse.evaluation.evaluated import write_scores
 from robustparse.evaluation.pairs import checked_pairs, pair_outcomes, pairs_report
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.evaluation.records import SCORES
-from robustparse.files import make_folder, written
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import written
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.perturbations.function_words import Deletion, FunctionWordSubstitution, Insertion

@@ -17,7 +17,7 @@ from robustparse.data.tags.datamodule import TagDataModule
 from robustparse.data.text_datamodule import TextDataModule
 from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.data.utterances.forms import LogicalFormDataModule
-from robustparse.files import make_folder
+from robustparse.files.output_folders import make_folder
 from robustparse.lightning import resume_only_as_told
 from robustparse.models.base import Model
 from robustparse.models.classification.cnn import WordCNN

@@ -35,7 +35,7 @@ from robustparse.evaluation.claim import claim
 from robustparse.evaluation.records import RUN
 from robustparse.evaluation.shards import record_file
 from robustparse.evaluation.versions import versions
-from robustparse.files import BLOCKS, LOCK, check_no_input, locked, make_folder
+from robustparse.files.output_folders import BLOCKS, LOCK, check_no_input, locked, make_folder
 from robustparse.options.command import ParsedCommand
 from robustparse.options.recipe import without_packing
 from robustparse.options.recipe_digests import recipe_digests

@@ -12,7 +12,8 @@ from pytorch_lightning.plugins.io import CheckpointIO
 
 from robustparse.cli.options import as_list
 from robustparse.errors import InputError
-from robustparse.files import checkpoint_file, write_text
+from robustparse.files.checkpoints import checkpoint_file
+from robustparse.files.writing import write_text
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.tracking.checkpoint_io import VerifiedCheckpointIO
 from robustparse.tracking.csv import CsvLogger

@@ -14,7 +14,8 @@ from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
-from robustparse.files import make_folder, write_json
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_json
 from robustparse.metrics import score_name
 from robustparse.reports.transfer_maps import FILE
 from robustparse.victims.black_box import BlackBox

@@ -17,7 +17,10 @@ from pathlib import Path
 
 from robustparse.data.chosen import Choose
 from robustparse.errors import InputError
-from robustparse.files import Sources, each_path, plain_ending, read_lines, written
+from robustparse.files.compression import plain_ending
+from robustparse.files.paths import Sources, each_path
+from robustparse.files.reading import read_lines
+from robustparse.files.writing import written
 from robustparse.types import DependencyTree, Example, Sentence
 
 UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored data

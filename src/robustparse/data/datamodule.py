@@ -22,7 +22,7 @@ from robustparse.data.splits import find_split
 from robustparse.data.text_files import check_length
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice, check_least, check_seed
-from robustparse.files import each_path, with_home
+from robustparse.files.paths import each_path, with_home
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example
 

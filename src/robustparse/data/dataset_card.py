@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from robustparse.errors import InputError, reason
-from robustparse.files import read_text
+from robustparse.files.reading import read_text
 
 _CARDS = ("README.md", ".huggingface.yaml")
 _OUTSIDE = re.compile(r"://|::|^[/~]|(^|/)\.\.(/|$)")

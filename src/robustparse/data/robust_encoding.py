@@ -16,7 +16,9 @@ from typing import Any, Self, get_args
 from robustparse.casing import Casing, cased, casing_of
 from robustparse.data.vocab import TAGGED_FROM, Vocabulary
 from robustparse.errors import InputError, located
-from robustparse.files import decode_json, read_lines, write_text
+from robustparse.files.json_text import decode_json
+from robustparse.files.reading import read_lines
+from robustparse.files.writing import write_text
 
 Clusters = Mapping[str, Mapping[str, int]]
 """Maps each representative to the words of its cluster and their frequencies in training."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from robustparse.data.tables import HUB, is_dataset
 from robustparse.errors import InputError
-from robustparse.files import check_folder, plain_name, with_home
+from robustparse.files.compression import plain_name
+from robustparse.files.paths import check_folder, with_home
 
 _DEV = "dev|valid|validation"  # names of the development data
 # The name of a part of a dataset. Older datasets of the hub add a fingerprint.

@@ -2,7 +2,7 @@
 
 TSV, CSV, JSON lines, a JSON list of objects, Parquet, and datasets of the ``datasets`` library:
 saved in a folder (``FOLDER/SPLIT``), or on the hub (``datasets:NAME:SPLIT``). Files may be
-compressed, see `robustparse.files.unpacked`. `columns` decides which columns hold the text and the
+compressed, see `files.reading.unpacked`. `columns` decides which columns hold the text and the
 label.
 """
 
@@ -21,7 +21,9 @@ from typing import Any
 from robustparse.data.chosen import repeatable
 from robustparse.data.dataset_card import check_card
 from robustparse.errors import InputError, dataset_calls, reason
-from robustparse.files import check_texts, decode_json, plain_ending, read_bytes, read_lines
+from robustparse.files.compression import plain_ending
+from robustparse.files.json_text import check_texts, decode_json
+from robustparse.files.reading import read_bytes, read_lines
 from robustparse.types import ColumnName, Layout, Row, TableKind
 
 HUB = "datasets:"

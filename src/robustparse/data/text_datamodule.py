@@ -11,7 +11,7 @@ from robustparse.data.datamodule import LIMIT, DataModule, warn
 from robustparse.data.tables import ENDINGS, read_table
 from robustparse.data.text_files import count_labels, read_texts
 from robustparse.errors import InputError, check_choice
-from robustparse.files import each_path
+from robustparse.files.paths import each_path
 from robustparse.types import Example
 
 

@@ -27,7 +27,7 @@ from robustparse.data.columns import (
 )
 from robustparse.data.tables import Table, ending_of, read_table, without_raw
 from robustparse.errors import InputError, located
-from robustparse.files import Sources, each_path, in_short
+from robustparse.files.paths import Sources, each_path, in_short
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence
 
 TEXTS = Format(

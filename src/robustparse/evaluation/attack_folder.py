@@ -20,21 +20,15 @@ from robustparse.evaluation.attack_processes import Source, Speed, attacked_reco
 from robustparse.evaluation.attack_summary import AttackSummary
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.claim import claim
-from robustparse.evaluation.records import (
-    EXAMPLES,
-    SUMMARY,
-    ExampleRecord,
-    RecordFile,
-    RunRecord,
-    Summary,
-    all_records,
-    check_record,
-    read_summary,
-    share_files,
-)
+from robustparse.evaluation.example_records import all_records, check_record, share_files
+from robustparse.evaluation.finished_folders import read_summary
+from robustparse.evaluation.record_files import RecordFile
+from robustparse.evaluation.records import EXAMPLES, SUMMARY, ExampleRecord, RunRecord, Summary
 from robustparse.evaluation.shards import record_file, remove_record, write_shard
 from robustparse.evaluation.versions import versions
-from robustparse.files import as_written, locked, make_folder, write_json, write_pieces, written
+from robustparse.files.json_text import as_written
+from robustparse.files.output_folders import locked, make_folder
+from robustparse.files.writing import write_json, write_pieces, written
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 

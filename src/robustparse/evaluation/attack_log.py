@@ -18,15 +18,9 @@ from robustparse.evaluation.dataset_folder import (
     remove_dataset,
     write_dataset,
 )
-from robustparse.evaluation.records import (
-    ExampleRecord,
-    RunRecord,
-    Summary,
-    data_name,
-    read_finished,
-    read_run,
-)
-from robustparse.files import write_bytes
+from robustparse.evaluation.finished_folders import read_finished, read_run
+from robustparse.evaluation.records import ExampleRecord, RunRecord, Summary, data_name
+from robustparse.files.writing import write_bytes
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 

@@ -33,13 +33,9 @@ from robustparse.attacks.engine.statistics import Statistics
 from robustparse.attacks.victim import Victim, counts_of
 from robustparse.errors import InputError, ProcessDiedError, Stopped
 from robustparse.evaluation.accumulator import added
-from robustparse.evaluation.records import (
-    ExampleRecord,
-    RecordFile,
-    append_record,
-    example_record,
-    share_file,
-)
+from robustparse.evaluation.example_records import example_record, share_file
+from robustparse.evaluation.record_files import RecordFile, append_record
+from robustparse.evaluation.records import ExampleRecord
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 

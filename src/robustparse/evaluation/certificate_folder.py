@@ -26,15 +26,13 @@ from robustparse.evaluation.certificate_records import (
 from robustparse.evaluation.certified_scores import CertifiedScores
 from robustparse.evaluation.claim import claim
 from robustparse.evaluation.clean import AnsweringVictim
-from robustparse.evaluation.records import (
-    SUMMARY,
-    RecordFile,
-    read_record,
-    stored_records,
-)
+from robustparse.evaluation.record_files import RecordFile, read_record, stored_records
+from robustparse.evaluation.records import SUMMARY
 from robustparse.evaluation.shards import record_file, remove_record, write_shard
 from robustparse.evaluation.versions import versions
-from robustparse.files import as_written, locked, make_folder, write_json, written
+from robustparse.files.json_text import as_written
+from robustparse.files.output_folders import locked, make_folder
+from robustparse.files.writing import write_json, written
 from robustparse.types import Example
 
 _REMEDY = "give a folder that `robustparse certify --out` wrote, or run certify again"

@@ -202,7 +202,7 @@ def check_certificate(
     """Check that a line belongs to a sentence, and that it follows from its witnesses.
 
     Raises:
-        Exception: the values do not fit together; see `files.as_written`.
+        Exception: the values do not fit together; see `as_written`.
     """
     if tuple(record["tokens"]) != task.files.surface(example).words:
         raise ValueError("tokens belong to another sentence")

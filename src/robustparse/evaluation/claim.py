@@ -8,8 +8,9 @@ from typing import Any
 
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_records import CERTIFICATES
-from robustparse.evaluation.records import EXAMPLES, RUN, SUMMARY, read_record
-from robustparse.files import write_json
+from robustparse.evaluation.record_files import read_record
+from robustparse.evaluation.records import EXAMPLES, RUN, SUMMARY
+from robustparse.files.writing import write_json
 
 _OTHER = "choose another --out or delete the folder"
 _DIGESTS = "sha256."  # how the keys of digests of files begin

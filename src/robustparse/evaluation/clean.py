@@ -11,7 +11,7 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.evaluation.accumulator import Sums, added
-from robustparse.files import write_pieces, written
+from robustparse.files.writing import write_pieces, written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Task

@@ -12,16 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustparse.errors import InputError
-from robustparse.evaluation.records import (
-    EXAMPLES,
-    SCORES,
-    SUMMARY,
-    WHEN,
-    ExampleRecord,
-    When,
-    read_finished,
-    read_scores,
-)
+from robustparse.evaluation.finished_folders import read_finished, read_scores
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, WHEN, ExampleRecord, When
 from robustparse.evaluation.rows import ANSWERS, PERTURBED, read_rows, right_parts
 from robustparse.evaluation.significance import (
     AttackedCounts,
@@ -33,7 +25,8 @@ from robustparse.evaluation.significance import (
     paired_permutation,
     score_in_percent,
 )
-from robustparse.files import as_written, check_folder
+from robustparse.files.json_text import as_written
+from robustparse.files.paths import check_folder
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 

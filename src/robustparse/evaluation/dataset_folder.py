@@ -13,7 +13,8 @@ from typing import Any
 
 import yaml
 
-from robustparse.files import make_folder, write_bytes
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_bytes
 
 
 @dataclass(frozen=True)

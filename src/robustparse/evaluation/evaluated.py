@@ -8,7 +8,7 @@ from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import scored
 from robustparse.evaluation.perturbed import perturbed_scores
 from robustparse.evaluation.versions import versions
-from robustparse.files import write_json
+from robustparse.files.writing import write_json
 from robustparse.tasks.task import Task
 
 

@@ -18,8 +18,11 @@ from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_details import NOT_MEASURED
-from robustparse.evaluation.records import EXAMPLES, SUMMARY, WHEN, ExampleRecord, read_finished
-from robustparse.files import file_digest, read_json, write_json
+from robustparse.evaluation.finished_folders import read_finished
+from robustparse.evaluation.records import EXAMPLES, SUMMARY, WHEN, ExampleRecord
+from robustparse.files.digests import file_digest
+from robustparse.files.json_text import read_json
+from robustparse.files.writing import write_json
 
 QUALITY = "quality.json"
 _TEXTS_AT_ONCE = 256

@@ -27,7 +27,8 @@ from robustparse.data.text_files import words_of
 from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim, gold_losses, one_model, predictions
 from robustparse.evaluation.rows import PerturbedAnswers
-from robustparse.files import check_folder, plain_name
+from robustparse.files.compression import plain_name
+from robustparse.files.paths import check_folder
 from robustparse.metrics import percent
 from robustparse.tasks.registry import pairs_of
 from robustparse.tasks.task import Task, WritesPairs

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robustparse.files import as_written, decode_json, read_lines, written
+from robustparse.files.json_text import as_written, decode_json
+from robustparse.files.reading import read_lines
+from robustparse.files.writing import written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction

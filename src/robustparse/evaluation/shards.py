@@ -16,9 +16,11 @@ from robustparse.data.shard import Shard
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.claim import differences
-from robustparse.evaluation.records import Count, read_record
+from robustparse.evaluation.record_files import read_record
+from robustparse.evaluation.records import Count
 from robustparse.evaluation.versions import versions
-from robustparse.files import in_short, write_json, written
+from robustparse.files.paths import in_short
+from robustparse.files.writing import write_json, written
 from robustparse.tasks.task import Task
 
 SHARD = "shard.json"

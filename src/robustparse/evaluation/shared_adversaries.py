@@ -11,7 +11,7 @@ from typing import Any
 
 from robustparse.errors import InputError
 from robustparse.evaluation.rows import PERTURBED, read_rows
-from robustparse.files import as_written
+from robustparse.files.json_text import as_written
 
 Text = tuple[str, Any, Any, Any]
 """Operation, context, perturbed words and original words."""

@@ -16,16 +16,11 @@ import numpy as np
 
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
-from robustparse.evaluation.records import (
-    EXAMPLES,
-    REMEDY,
-    SUMMARY,
-    ExampleRecord,
-    read_adversarial,
-    read_finished,
-)
+from robustparse.evaluation.finished_folders import read_adversarial, read_finished
+from robustparse.evaluation.record_files import REMEDY
+from robustparse.evaluation.records import EXAMPLES, SUMMARY, ExampleRecord
 from robustparse.evaluation.significance import Interval, paired_bootstrap
-from robustparse.files import as_written
+from robustparse.files.json_text import as_written
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 from robustparse.types import Example, Mask, Sentence

@@ -21,14 +21,17 @@ from robustparse.evaluation.comparison import (
     is_evaluated,
     read_counts,
 )
-from robustparse.evaluation.records import EXAMPLES, REMEDY, WHEN, RunRecord, When, read_run
+from robustparse.evaluation.finished_folders import read_run
+from robustparse.evaluation.record_files import REMEDY
+from robustparse.evaluation.records import EXAMPLES, WHEN, RunRecord, When
 from robustparse.evaluation.significance import (
     Interval,
     counts_of,
     paired_bootstrap,
     score_in_percent,
 )
-from robustparse.files import as_written, check_folder
+from robustparse.files.json_text import as_written
+from robustparse.files.paths import check_folder
 from robustparse.tasks.task import Task
 
 Seen = Literal["seen", "candidates seen", "unseen", "unknown"]

@@ -28,7 +28,7 @@ from robustparse.data.robust_encoding import Encoding
 from robustparse.data.sampler import EvaluationLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
-from robustparse.files import checkpoint_file
+from robustparse.files.checkpoints import checkpoint_file
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.checkpoint import (
     KEY,

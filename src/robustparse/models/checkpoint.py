@@ -20,7 +20,7 @@ import torch
 from robustparse import __version__, trust
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, reason
-from robustparse.files import checkpoint_file
+from robustparse.files.checkpoints import checkpoint_file
 from robustparse.models.checkpoint_limits import TRAIN_AGAIN, check_plain, check_weights
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.shared_folder import read_model

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from robustparse.errors import InputError
-from robustparse.files import checkpoint_file
+from robustparse.files.checkpoints import checkpoint_file
 from robustparse.models.base import Model
 
 # Commands do not import from rooms of one task, so that they take the name from here.

@@ -15,7 +15,9 @@ import torch
 from torch import Tensor
 
 from robustparse.errors import InputError
-from robustparse.files import decode_json, make_folder, write_bytes
+from robustparse.files.json_text import decode_json
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_bytes
 from robustparse.pretrained.hub import CONFIG, VOCABULARY, WEIGHTS
 
 _DIGEST = "robustparse.sha256"  # in the metadata of the weights

@@ -19,7 +19,9 @@ from jsonargparse._loaders_dumpers import get_yaml_default_loader
 
 from robustparse import trust
 from robustparse.errors import InputError, located
-from robustparse.files import checkpoint_file, matching_files, read_text
+from robustparse.files.checkpoints import checkpoint_file
+from robustparse.files.paths import matching_files
+from robustparse.files.reading import read_text
 from robustparse.options.nulls import misplaced_nulls
 from robustparse.options.tokens import FILES, YAML, each_option, plain_key, rewritten, values_of
 from robustparse.options.yaml_files import NotYAMLError, parse_yaml, reject_other_numbers

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from robustparse.errors import InputError
-from robustparse.files import path_digest
+from robustparse.files.digests import path_digest
 from robustparse.options.arguments import each_object
 from robustparse.trust import PACKAGE
 

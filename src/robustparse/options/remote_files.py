@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from robustparse.errors import InputError, say
-from robustparse.files import BLOCKS, folder_digest
+from robustparse.files.digests import folder_digest
+from robustparse.files.output_folders import BLOCKS
 from robustparse.options.tokens import TAKE_SEVERAL, each_option, plain_key
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)

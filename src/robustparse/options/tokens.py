@@ -13,7 +13,7 @@ import yaml
 
 from robustparse import trust
 from robustparse.errors import InputError, did_you_mean
-from robustparse.files import read_text
+from robustparse.files.reading import read_text
 from robustparse.options.home_folder import tokens_with_home
 from robustparse.options.installed import CONFIGS, names_in
 from robustparse.options.yaml_files import NotYAMLError, parse_yaml, read_yaml

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from robustparse.errors import InputError
-from robustparse.files import read_text
+from robustparse.files.reading import read_text
 
 DEEPEST = 50
 LARGEST = 100_000  # values, each as often as aliases repeat it; a long text counts for several

@@ -21,7 +21,8 @@ from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
-from robustparse.files import folder_digest, unwritable
+from robustparse.files.digests import folder_digest
+from robustparse.files.writing import unwritable
 from robustparse.perturbations.perturbation import NEW, Perturbation, Rewording
 from robustparse.pretrained.loading import TRANSLATOR, load_translator, model_folder
 from robustparse.types import Example, Sentence

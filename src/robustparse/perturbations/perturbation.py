@@ -14,7 +14,7 @@ import numpy as np
 
 from robustparse.data.fractions import check_fraction
 from robustparse.errors import InputError
-from robustparse.files import unwritable
+from robustparse.files.writing import unwritable
 from robustparse.graphemes import graphemes, is_letters
 from robustparse.randomness import stream
 from robustparse.types import Example, Sentence

@@ -9,7 +9,7 @@ from typing import Any
 from transformers.utils.hub import cached_file
 
 from robustparse.errors import InputError, located, reason
-from robustparse.files import read_json
+from robustparse.files.json_text import read_json
 
 # Settings that name code, and settings that name an implementation of some layers.
 _CODE = (

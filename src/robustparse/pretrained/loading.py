@@ -23,7 +23,7 @@ from transformers.utils import logging
 from transformers.utils.hub import cached_file
 
 from robustparse.errors import InputError, reason
-from robustparse.files import check_fetched
+from robustparse.files.reading import check_fetched
 from robustparse.pretrained.foreign_code import refuse_own_code, settings_in
 
 MASKED_LM, CAUSAL_LM = "masked language model", "causal language model"

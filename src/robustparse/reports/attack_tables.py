@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from robustparse.evaluation.comparison import Difference
 from robustparse.evaluation.records import SUMMARY, CandidateMeans
-from robustparse.files import as_written
+from robustparse.files.json_text import as_written
 from robustparse.metrics import score_label
 from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.curves import WITHIN, success_within

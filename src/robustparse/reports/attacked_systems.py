@@ -14,24 +14,20 @@ from typing import TypedDict, cast
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_summary import AttackSummary
 from robustparse.evaluation.comparison import SentenceCounts
+from robustparse.evaluation.example_records import all_records, edited_positions
+from robustparse.evaluation.finished_folders import check_count, read_run, read_summary
+from robustparse.evaluation.record_files import REMEDY, converted, read_record
 from robustparse.evaluation.records import (
     EXAMPLES,
-    REMEDY,
     SUMMARY,
     WHEN,
     ExampleRecord,
     RunRecord,
     Summary,
-    all_records,
-    check_count,
-    converted,
-    edited_positions,
-    read_record,
-    read_run,
-    read_summary,
 )
 from robustparse.evaluation.significance import AttackedCounts
-from robustparse.files import as_written, check_folder
+from robustparse.files.json_text import as_written
+from robustparse.files.paths import check_folder
 from robustparse.reports.plots import Curve, Plot
 from robustparse.tasks.registry import named, task_of_answer
 from robustparse.tasks.task import Task

@@ -17,8 +17,9 @@ from robustparse.evaluation.certificate_records import (
     CertifiedSummary,
 )
 from robustparse.evaluation.certified_scores import CertifiedScores
-from robustparse.evaluation.records import RUN, SUMMARY, read_record, stored_records
-from robustparse.files import as_written
+from robustparse.evaluation.record_files import read_record, stored_records
+from robustparse.evaluation.records import RUN, SUMMARY
+from robustparse.files.json_text import as_written
 from robustparse.reports.attacked_systems import noting
 from robustparse.tasks.certificate_drawing import CERTIFIED, REFUTED, UNDECIDED, most_edits
 from robustparse.tasks.registry import named, task_of_answer

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.evaluation.records import RUN, SUMMARY, RunRecord
-from robustparse.files import as_written
+from robustparse.files.json_text import as_written
 from robustparse.metrics import score_label
 from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.plots import BUDGET, SERIES, Curve, Plot

@@ -16,17 +16,11 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.certificate_records import Bounds, CertificateRun, CertifiedSummary
-from robustparse.evaluation.records import (
-    Count,
-    Percentages,
-    RunRecord,
-    converted,
-    data_name,
-    read_record,
-)
+from robustparse.evaluation.record_files import converted, read_record
+from robustparse.evaluation.records import Count, Percentages, RunRecord, data_name
 from robustparse.evaluation.significance import correct_parts, score_in_percent
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, system_of
-from robustparse.files import as_written
+from robustparse.files.json_text import as_written
 from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.page import Contents
 from robustparse.tasks.certificate_drawing import edit_number
@@ -393,7 +387,7 @@ def _check_claims(entry: Entry) -> None:
     """Check that headline scores follow from counts, and that the other keys exist.
 
     Raises:
-        Exception: they do not, or are missing; see `files.as_written`.
+        Exception: they do not, or are missing; see `as_written`.
     """
     task = named(entry["task"])
     headline, attacks = task.scores.headline, entry["attacks"]

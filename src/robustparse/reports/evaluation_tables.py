@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robustparse.evaluation.records import SCORES, Percentages, ScoresRecord, read_scores
+from robustparse.evaluation.finished_folders import read_scores
+from robustparse.evaluation.records import SCORES, Percentages, ScoresRecord
 from robustparse.evaluation.shared_adversaries import SharedAdversaries
-from robustparse.files import as_written
+from robustparse.files.json_text import as_written
 from robustparse.metrics import score_label
 from robustparse.reports.tables import MISSING, Section, Table, shown
 from robustparse.tasks.task import Task

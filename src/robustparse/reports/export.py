@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from robustparse.evaluation.records import WHEN
-from robustparse.files import write_bytes, write_text
+from robustparse.files.writing import write_bytes, write_text
 from robustparse.metrics import score_label, score_name
 from robustparse.reports.certified_tables import certified_tables
 from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables

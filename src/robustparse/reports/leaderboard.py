@@ -7,7 +7,8 @@ from pathlib import Path
 from robustparse import __version__
 from robustparse.errors import InputError
 from robustparse.evaluation.significance import score_in_percent
-from robustparse.files import check_no_input, write_text
+from robustparse.files.output_folders import check_no_input
+from robustparse.files.writing import write_text
 from robustparse.metrics import score_label
 from robustparse.reports.entry import ENTRY, Entry, attack_name, commands_of, read_entry
 from robustparse.reports.page import render

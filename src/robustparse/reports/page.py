@@ -25,7 +25,9 @@ from robustparse.evaluation.rows import PERTURBED
 from robustparse.evaluation.shared_adversaries import shared_adversaries
 from robustparse.evaluation.significance import Interval
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
-from robustparse.files import check_no_input, read_text, write_text
+from robustparse.files.output_folders import check_no_input
+from robustparse.files.reading import read_text
+from robustparse.files.writing import write_text
 from robustparse.metrics import score_label, score_name
 from robustparse.reports.attack_tables import compared, details, recipes
 from robustparse.reports.attacked_systems import (

@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from robustparse.errors import InputError
-from robustparse.files import read_text
+from robustparse.files.reading import read_text
 from robustparse.metrics import score_label
 from robustparse.reports.plots import BUDGET, EPOCH, SERIES, Curve, Plot, epoch_ends
 

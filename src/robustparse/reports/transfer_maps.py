@@ -9,9 +9,9 @@ from typing import TypedDict
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from robustparse.evaluation.records import read_record
+from robustparse.evaluation.record_files import read_record
 from robustparse.evaluation.transfer import Transfer
-from robustparse.files import as_written
+from robustparse.files.json_text import as_written
 from robustparse.metrics import score_label
 from robustparse.reports.attacked_systems import names_of
 from robustparse.reports.plots import DPI, INK, SERIES, Kind, drawing, saved

@@ -15,7 +15,7 @@ from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
-from robustparse.files import Sources
+from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.certificate_drawing import CERTIFICATE_LEGEND, draw_answer
 from robustparse.tasks.task import Answers, Pictures, Record, Task

@@ -22,7 +22,7 @@ from robustparse.data.conllu import (
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.sentence_lines import as_copy, has_graph, with_parse, with_words
 from robustparse.errors import InputError
-from robustparse.files import Sources, each_path, in_short
+from robustparse.files.paths import Sources, each_path, in_short
 from robustparse.metrics import (
     PunctuationPolicy,
     attachment_scores,

@@ -5,7 +5,7 @@ from pathlib import Path
 from robustparse.data.tables import ending_of, is_dataset
 from robustparse.data.tags.tagged_sentences import holds_lines
 from robustparse.errors import InputError
-from robustparse.files import plain_ending
+from robustparse.files.compression import plain_ending
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tasks.semantic import semantic_task

@@ -17,7 +17,7 @@ from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import RawReading, RawUtterance, raw_utterance, slots_in
 from robustparse.data.utterances.stems import StemReading
 from robustparse.errors import InputError
-from robustparse.files import Sources
+from robustparse.files.paths import Sources
 from robustparse.grammars import (
     NEXT_FORM,
     Tree,

@@ -29,7 +29,7 @@ from robustparse.data.tags.tagged_sentences import (
     tagged_row,
 )
 from robustparse.errors import InputError
-from robustparse.files import Sources
+from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy, counted_words, percent
 from robustparse.tasks.certificate_drawing import (
     CERTIFICATE_LEGEND,

@@ -17,7 +17,7 @@ from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.reading import Reading
 from robustparse.errors import InputError, located
-from robustparse.files import Sources
+from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy, counted_words
 from robustparse.types import Example, Sentence
 

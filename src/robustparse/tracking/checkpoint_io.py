@@ -11,7 +11,7 @@ import torch
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from robustparse.errors import reason
-from robustparse.files import writing
+from robustparse.files.writing import writing
 from robustparse.models.checkpoint import load_plain
 from robustparse.tracking.earlier_runs import list_file
 

@@ -19,7 +19,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import InputError
 from robustparse.evaluation.robustness_record import RobustnessRecord
-from robustparse.files import write_text
+from robustparse.files.writing import write_text
 from robustparse.reports.training import FILE, HEADER
 from robustparse.tracking.examples import ExamplePages
 

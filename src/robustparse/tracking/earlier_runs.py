@@ -18,7 +18,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 
 from robustparse.errors import InputError, say
-from robustparse.files import writing
+from robustparse.files.writing import writing
 from robustparse.reports.training import CONTROL
 from robustparse.reports.training import FILE as METRICS
 from robustparse.tracking.examples import FOLDER as EXAMPLES

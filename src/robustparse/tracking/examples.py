@@ -6,7 +6,7 @@ from typing import Any
 
 from robustparse.evaluation.records import ExampleRecord
 from robustparse.evaluation.robustness_record import RobustnessRecord
-from robustparse.files import write_text
+from robustparse.files.writing import write_text
 from robustparse.metrics import score_label
 from robustparse.reports.page import render_example, render_examples
 from robustparse.reports.plots import BUDGET

@@ -22,7 +22,7 @@ from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
 from robustparse.errors import InputError, Stopped, check_least
-from robustparse.files import writing
+from robustparse.files.writing import writing
 from robustparse.lightning import restore_callback_metrics, set_next_batch
 from robustparse.tracking.stop_request import StopRequest
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError
-from robustparse.files import read_json
+from robustparse.files.json_text import read_json
 from robustparse.tagsets import Tagset, check_tagset
 
 

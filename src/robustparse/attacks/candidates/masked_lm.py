@@ -17,7 +17,7 @@ import torch
 from robustparse.attacks.candidates.generator import CandidateGenerator, Merged, Slot
 from robustparse.attacks.candidates.word_pieces import Put, WordPieces
 from robustparse.errors import InputError, check_choice, check_least
-from robustparse.files import folder_digest
+from robustparse.files.digests import folder_digest
 from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision, batches
 from robustparse.pretrained.loading import model_folder
 from robustparse.randomness import stream

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.errors import InputError, check_least
-from robustparse.files import decode_json, file_digest, write_bytes
+from robustparse.files.digests import file_digest
+from robustparse.files.json_text import decode_json
+from robustparse.files.writing import write_bytes
 from robustparse.types import Ids
 from robustparse.vectors import read_vectors
 

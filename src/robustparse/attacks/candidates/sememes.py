@@ -22,7 +22,8 @@ from robustparse.attacks.candidates.wordnet import PARTS, base_form, load_wordne
 from robustparse.attacks.component import TrainingTags
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_choice
-from robustparse.files import read_json, read_text
+from robustparse.files.json_text import read_json
+from robustparse.files.reading import read_text
 from robustparse.tagsets import Tagset, check_tagset
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}

@@ -13,7 +13,7 @@ from robustparse.attacks.candidates.generator import CandidateGenerator, Slot
 from robustparse.attacks.component import training_words
 from robustparse.attacks.victim import Victim
 from robustparse.errors import InputError, check_least
-from robustparse.files import read_lines
+from robustparse.files.reading import read_lines
 from robustparse.randomness import stream
 
 

@@ -34,7 +34,8 @@ from robustparse.data.tables import Table, ending_of, is_dataset, is_parquet, re
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio, unread_spans
 from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
-from robustparse.files import Sources, each_path, in_short, plain_ending
+from robustparse.files.compression import plain_ending
+from robustparse.files.paths import Sources, each_path, in_short
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
 
 TREEBANKS = (".conllu", ".conllx")

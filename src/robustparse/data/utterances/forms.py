@@ -13,7 +13,7 @@ from robustparse.data.tables import ENDINGS, Table, read_table
 from robustparse.data.text_files import check_length, each_example, each_row, words_of
 from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError
-from robustparse.files import Sources, each_path
+from robustparse.files.paths import Sources, each_path
 from robustparse.grammars import Language, language_named, language_of
 from robustparse.types import ColumnName, Example, Layout, LogicalForm, Sentence
 

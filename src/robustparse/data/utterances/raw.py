@@ -15,7 +15,7 @@ import numpy as np
 from robustparse.data.reading import Reading
 from robustparse.data.utterances.stems import stem
 from robustparse.errors import InputError
-from robustparse.files import decode_json
+from robustparse.files.json_text import decode_json
 from robustparse.types import Example, Sentence
 
 _SLOT = re.compile(r"[a-z_]+\d+|num_salary")  # num_salary is in JOBS

@@ -1,0 +1,123 @@
+"""Read the output folder of a finished attack or evaluation."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from robustparse.data.columns import Known
+from robustparse.errors import InputError
+from robustparse.evaluation.example_records import read_records
+from robustparse.evaluation.record_files import REMEDY, converted, read_record
+from robustparse.evaluation.records import (
+    EXAMPLES,
+    RUN,
+    SCORES,
+    SUMMARY,
+    ExampleRecord,
+    Percentages,
+    RunRecord,
+    ScoresRecord,
+    Summary,
+)
+from robustparse.files.json_text import as_written
+from robustparse.files.paths import check_folder
+from robustparse.tasks.registry import named
+from robustparse.tasks.task import Task
+from robustparse.types import Example
+
+SCORES_REMEDY = "give a folder that `robustparse evaluate --out` wrote, or run it again"
+
+
+def read_summary(folder: Path, remedy: str = REMEDY) -> Summary:
+    """Read the ``summary.json`` of a folder.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    check_folder(folder, remedy=remedy)
+    if not (folder / SUMMARY).exists():
+        expected = "the output folder of an attack"
+        raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=remedy)
+    return read_record(folder / SUMMARY, Summary, remedy)
+
+
+def read_finished(folder: Path) -> tuple[Summary, list[ExampleRecord]]:
+    """Read the summary and the records of a finished attack.
+
+    Raises:
+        InputError: a file is missing or damaged, or the two differ in their numbers of sentences.
+    """
+    summary = read_summary(folder)
+    if not (folder / EXAMPLES).exists():
+        raise InputError("no such file", path=folder / EXAMPLES, remedy=REMEDY)
+    records = list(read_records(folder / EXAMPLES))
+    check_count(folder, summary, records)
+    return summary, records
+
+
+def check_count(folder: Path, summary: Summary, records: Sequence[ExampleRecord]) -> None:
+    """Check that a folder has a record for each sentence of its summary.
+
+    A file may have been cut, or a run with a higher limit may have been interrupted.
+
+    Raises:
+        InputError: it has fewer or more records.
+    """
+    if len(records) != summary["n_sentences"]:
+        raise InputError(
+            f"has {len(records)} sentences",
+            path=folder / EXAMPLES,
+            expected=f"{summary['n_sentences']}, as in {SUMMARY}",
+            remedy="run the same attack again, which attacks missing sentences",
+        )
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Read the ``run.json`` of a folder, empty if it has none.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    return read_record(folder / RUN, RunRecord) if (folder / RUN).exists() else {}
+
+
+def read_scores(folder: Path) -> ScoresRecord:
+    """Read the ``scores.json`` of a folder.
+
+    Raises:
+        InputError: it is missing or damaged, or lacks a score of its task.
+    """
+    path = folder / SCORES
+    content: dict[str, Any] = read_record(path, dict[str, Any], SCORES_REMEDY)
+    with as_written(path, "evaluate"):
+        task = named(content["task"])
+        sentences = content.get("n_sentences")
+        operations = converted(content.get("perturbed", {}), dict[str, Percentages])
+        return ScoresRecord(
+            task,
+            converted({name: content[name] for name in task.scores.names}, Percentages),
+            {
+                name: {score: row[score] for score in task.scores.names}
+                for name, row in operations.items()
+            },
+            converted(content.get("perturbed_files", {}), dict[str, Percentages]),
+            None if sentences is None else converted(sentences, int),
+        )
+
+
+def read_adversarial(folder: Path, task: Task, records: Sequence[ExampleRecord]) -> list[Example]:
+    """Read the adversarial sentences of a finished attack, in the order of its records.
+
+    Raises:
+        InputError: there is not exactly one such file, or it has another number of sentences.
+    """
+    paths = sorted(folder.glob("adversarial.*"))
+    if len(paths) != 1:
+        problem = f"{len(paths)} files adversarial.*"
+        raise InputError(problem, path=folder, expected="one", remedy=REMEDY)
+    labels = {label for record in records if isinstance(label := record["gold"].get("label"), str)}
+    copies = task.files.read(paths[0], known=Known(read_run(folder).get("columns"), labels or None))
+    if len(copies) != len(records):
+        problem = f"{len(copies)} sentences, and {len(records)} lines in {EXAMPLES}"
+        raise InputError(problem, path=paths[0], remedy=REMEDY)
+    return copies
