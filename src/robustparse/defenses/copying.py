@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, get_args
 import pytorch_lightning as pl
 
 from robustparse.data.batch import Batch, join, select
+from robustparse.data.datamodule import warn
 from robustparse.data.fractions import check_fraction
 from robustparse.defenses.requirements import (
     callbacks_of,
     check_undivided,
     data_of,
     model_of,
-    warn,
 )
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.models.base import Model

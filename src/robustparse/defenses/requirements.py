@@ -1,24 +1,20 @@
 """Checks that the model, data and callbacks of a run fit a defense, made before training starts."""
 
-import logging
 from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
 import pytorch_lightning as pl
 from pytorch_lightning.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
-from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.attacks.attack import Attack
-from robustparse.data.datamodule import SAMPLE, DataModule
+from robustparse.data.datamodule import SAMPLE, DataModule, warn
 from robustparse.errors import InputError
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.types import Example
 
 C = TypeVar("C", bound=pl.Callback)
-
-warn = rank_zero_only(logging.getLogger(__name__).warning)  # in the first process only
 
 
 def model_of(module: pl.LightningModule, owner: str, remedy: str | None = None) -> Model:

@@ -9,12 +9,12 @@ import pytorch_lightning as pl
 import torch
 
 from robustparse.attacks.attack import Attack
+from robustparse.data.datamodule import warn
 from robustparse.defenses.requirements import (
     check_only_one,
     data_of,
     development_sample,
     model_of,
-    warn,
     warn_unmatched,
 )
 from robustparse.devices import gathered

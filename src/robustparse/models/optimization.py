@@ -1,6 +1,5 @@
 """The optimizer and the learning rate schedule of a training run, as plain numbers."""
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -9,13 +8,11 @@ from typing import Any, Literal, get_args
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import nn
 
+from robustparse.data.datamodule import warn
 from robustparse.errors import InputError, check_choice, check_least
-
-_warn = rank_zero_only(logging.getLogger(__name__).warning)  # not in every process
 
 Schedule = Literal["exponential", "epochs", "linear", "constant"]
 Method = Literal["adam", "rmsprop"]
@@ -151,7 +148,7 @@ class Optimization:
         """
         if self.unused:
             say = "optimization: no effect with schedule %s and method %s: %s"
-            _warn(say, self.schedule, self.method, ", ".join(self.unused))
+            warn(say, self.schedule, self.method, ", ".join(self.unused))
         known = {id(parameter) for parameter in pretrained}
         others = [p for p in module.parameters() if p.requires_grad and id(p) not in known]
         groups: list[dict[str, Any]] = [{"params": others}]

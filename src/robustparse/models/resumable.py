@@ -3,7 +3,6 @@
 Nothing here knows about parsing; `Model` defines what is left abstract.
 """
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,18 +11,16 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.trainer.states import TrainerFn
-from pytorch_lightning.utilities import rank_zero_only
 from pytorch_lightning.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch
+from robustparse.data.datamodule import warn
 from robustparse.errors import check_seed
 from robustparse.lightning import batches_done, loader_states, start_accumulation
 from robustparse.models.checkpoint import KEY, fill_weights, specification
 from robustparse.models.optimization import Optimization
-
-warn = rank_zero_only(logging.getLogger(__name__).warning)  # in the first process only
 
 
 class ResumableModule(pl.LightningModule, ABC):
