@@ -18,16 +18,10 @@ from robustparse.data.columns import Known
 from robustparse.data.sentence_lines import as_copy, has_graph, with_words
 from robustparse.data.tables import row_text, table_text
 from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans, split_tag
-from robustparse.data.tags.tagged_sentences import (
-    ENDINGS,
-    TREEBANKS,
-    file_kind,
-    lines_of,
-    read_tags,
-    row_of,
-    tagged_block,
-    tagged_row,
-)
+from robustparse.data.tags.tag_lines import lines_of
+from robustparse.data.tags.tag_rows import row_of, tagged_row
+from robustparse.data.tags.tagged_sentences import ENDINGS, file_kind, read_tags, tagged_block
+from robustparse.data.tags.treebank_tags import TREEBANKS
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy, counted_words, percent

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.data.datamodule import LIMIT, DataModule
-from robustparse.data.tags.tagged_sentences import ENDINGS, read_tags, row_columns
+from robustparse.data.tags.tag_rows import row_columns
+from robustparse.data.tags.tagged_sentences import ENDINGS, read_tags
 from robustparse.errors import InputError
 from robustparse.types import Example
 
@@ -13,8 +14,8 @@ from robustparse.types import Example
 class TagDataModule(DataModule):
     """Tagged sentences in files with names such as ``*train.conllu`` or ``train.jsonl``.
 
-    See `tagged_sentences` for the kinds of files. The folder may also be a dataset that
-    ``datasets`` has saved, or ``datasets:NAME`` on the hub.
+    See `treebank_tags`, `tag_lines` and `tag_rows` for the kinds of files. The folder may also be a
+    dataset that ``datasets`` has saved, or ``datasets:NAME`` on the hub.
 
     Args:
         columns: the names of the columns of words and tags, and of the label of the text; of a
