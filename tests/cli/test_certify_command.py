@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,9 @@ def test_a_parser_is_certified_as_in_python(trees, tmp_path, capsys, made):
     assert not folder.exists()
 
 
-def test_an_ensemble_resumes(trees, tmp_path, monkeypatch):
-    first, *_ = trees
-    two = [first, *trees, "--edits=1", "--out", str(tmp_path / "out")]
+def test_an_ensemble_resumes(made, trees, tmp_path, monkeypatch):
+    again = shutil.copy(made / "tiny.ckpt", tmp_path / "again.ckpt")
+    two = [f"--checkpoint={again}", *trees, "--edits=1", "--out", str(tmp_path / "out")]
     main(["certify", *two])
     before = lasting(tmp_path / "out")
     (tmp_path / "out" / "summary.json").unlink()

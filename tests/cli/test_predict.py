@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -76,8 +77,8 @@ def test_raw_text_from_standard_input(ensemble, made, gold, tmp_path, capsys, mo
     lines = [" ".join(example.sentence.words) for example in gold]
     text = ("\ufeff" + "\n\n".join(lines)).encode()
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text)))
-    models = [f"{made}/tiny.ckpt"] * (1 + ensemble)
-    main(["predict", "--checkpoint", *models])
+    models = [made / "tiny.ckpt", shutil.copy(made / "tiny.ckpt", tmp_path)]
+    main(["predict", "--checkpoint", *map(str, models[: 1 + ensemble])])
     (tmp_path / "parsed.conllu").write_text(capsys.readouterr().out)
     trees = load(made / "tiny.ckpt").predict([example.sentence.words for example in gold])
     written = read_treebank(tmp_path / "parsed.conllu")

@@ -88,7 +88,11 @@ def test_a_word_that_lengthens_a_sentence_beyond_the_limit_is_trained_on(folder,
         for problem in (SimpleNamespace(example=one, id=one.id) for one in of_five):
             queries = SimpleNamespace(charged=1)
             yield SimpleNamespace(
-                problem=problem, outcome=outcome, read_words=longer, queries=queries
+                problem=problem,
+                outcome=outcome,
+                read_words=longer,
+                queries=queries,
+                skipped=False,
             )
 
     adversary.attack.search_runs = lengthened

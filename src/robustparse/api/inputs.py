@@ -1,6 +1,5 @@
 """Models from checkpoints, and digests of files."""
 
-import filecmp
 import os
 from collections.abc import Sequence
 from itertools import combinations
@@ -34,7 +33,7 @@ def checkpoint_files(paths: Paths) -> list[str]:
         raise InputError("names no file", key="--checkpoint")
     files = [str(checkpoint_file(path)) for path in several]
     for first, second in combinations(files, 2):
-        if filecmp.cmp(first, second, shallow=False):
+        if Path(first).samefile(second):
             found, remedy = f"is given twice, as {first}", "give each model once"
             raise InputError(found, path=second, key="--checkpoint", remedy=remedy)
     return files
