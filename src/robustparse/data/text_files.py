@@ -278,9 +278,6 @@ def _without_label(labels: Counter[str], several: Sequence[Rows], known: Known) 
     tenth of the rows have it. If no row of the tables has another label than ``-1``, but the rest
     of the corpus has ``0``, the tables are a test set without labels.
     """
-    labels = Counter(
-        label_text(values.get(rows.layout.label)) for rows, _, values in each_row(several)
-    )
     present = {marker for marker in NO_LABEL if marker in labels}
     if not present:
         return {""}
