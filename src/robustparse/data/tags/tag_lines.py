@@ -14,8 +14,8 @@ from pathlib import Path
 
 from robustparse.data.chosen import repeatable
 from robustparse.data.conllu import blocks
-from robustparse.data.tags.read_sentence import UNTAGGED, ReadSentence
 from robustparse.data.tags.schemes import OUTSIDE, scheme_of
+from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.errors import InputError
 from robustparse.files.compression import plain_ending
 from robustparse.types import Example, Layout, Row, Sentence, TagSequence
@@ -43,17 +43,7 @@ _NO_WORDS: dict[str, Callable[[tuple[str, ...]], bool]] = {
 def read_lines(
     path: Path, columns: Sequence[str] | None, gold: bool, keep: bool
 ) -> Iterable[ReadSentence]:
-    """Return the sentences of lines of a word and its tag.
-
-    Args:
-        path: the file.
-        columns: names of the columns, see `read_tags`.
-        gold: whether every word must have a tag.
-        keep: whether they stay in memory, which spares a second reading.
-
-    Raises:
-        InputError: names file and line of content that cannot be used.
-    """
+    """Return the sentences of lines of a word and its tag; see `TagReader`."""
     if columns is not None:
         raise InputError(
             f"got {list(columns)}, but the columns of the lines have no names",

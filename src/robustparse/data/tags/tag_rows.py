@@ -12,7 +12,7 @@ from typing import Any
 from robustparse.data.chosen import repeatable
 from robustparse.data.columns import label_text
 from robustparse.data.tables import Table, ending_of, read_table
-from robustparse.data.tags.read_sentence import UNTAGGED, ReadSentence
+from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
@@ -24,17 +24,7 @@ _NAMED = "the columns of words and tags, and of the label if there is one"
 def read_rows(
     path: Path, columns: Sequence[str] | None, gold: bool, keep: bool
 ) -> Iterable[ReadSentence]:
-    """Return the sentences of rows.
-
-    Args:
-        path: the file.
-        columns: names of the columns, see `read_tags`.
-        gold: whether every word must have a tag.
-        keep: whether they stay in memory, which spares a second reading.
-
-    Raises:
-        InputError: names file and line of content that cannot be used.
-    """
+    """Return the sentences of rows; see `TagReader`."""
     table = read_table(path, keep)
     names = row_columns(columns, table.first[1])
     return repeatable(partial(_each_of_rows, table, names, gold), keep)

@@ -5,7 +5,7 @@ is recognised, and tags of spans become BIO.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -14,9 +14,9 @@ from robustparse.data.chosen import Choose
 from robustparse.data.columns import check_alike, tell
 from robustparse.data.conllu import COLUMNS, blocks, check_length, file_ending
 from robustparse.data.tables import is_dataset, is_parquet
-from robustparse.data.tags.read_sentence import UNTAGGED, ReadSentence
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio, unread_spans
 from robustparse.data.tags.tag_lines import read_lines, tagged_lines
+from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence, TagReader
 from robustparse.data.tags.tag_rows import read_rows
 from robustparse.data.tags.treebank_tags import TREEBANKS, read_treebank, tagged_treebank
 from robustparse.errors import InputError
@@ -136,7 +136,7 @@ def _described(kind: str, first: Example) -> str:
     return f"{layout.kind} with the columns {layout.texts[0]} and {layout.label}{label}"
 
 
-_READERS: dict[str, Callable[[Path, Sequence[str] | None, bool, bool], Iterable[ReadSentence]]] = {
+_READERS: dict[str, TagReader] = {
     "treebank": read_treebank,
     "lines": read_lines,
     "rows": read_rows,

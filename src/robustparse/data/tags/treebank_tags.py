@@ -14,8 +14,8 @@ from robustparse.data.chosen import repeatable
 from robustparse.data.columns import tell
 from robustparse.data.conllu import blocks, each_example, is_word
 from robustparse.data.sentence_lines import with_column
-from robustparse.data.tags.read_sentence import UNTAGGED, ReadSentence
 from robustparse.data.tags.schemes import OUTSIDE
+from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.errors import InputError
 from robustparse.types import Example, Layout, Row, TagSequence
 
@@ -40,17 +40,7 @@ def tag_column(columns: Sequence[str] | None) -> tuple[int, str]:
 def read_treebank(
     path: Path, columns: Sequence[str] | None, gold: bool, keep: bool
 ) -> Iterable[ReadSentence]:
-    """Return the sentences of a treebank.
-
-    Args:
-        path: the file.
-        columns: names of the columns, see `read_tags`.
-        gold: whether every word must have a tag.
-        keep: whether they stay in memory, which spares a second reading.
-
-    Raises:
-        InputError: names file and line of content that cannot be used.
-    """
+    """Return the sentences of a treebank; see `TagReader`."""
     column, key = tag_column(columns)
     examples = repeatable(partial(each_example, path, parsed=False), keep)
     if gold and key:
