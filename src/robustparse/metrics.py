@@ -229,11 +229,7 @@ class AttachmentScore(_Score):
         if isinstance(preds, Tensor) or (len(preds) == 2 and isinstance(preds[0], Tensor)):
             heads, labels = self._heads_and_labels(preds)
             gold_heads, gold_labels = self._heads_and_labels(target)
-            counted = (
-                gold_heads >= 0
-                if mask is None
-                else torch.as_tensor(mask, device=gold_heads.device).bool()
-            )
+            counted = _mask(gold_heads >= 0, mask)
             _check_same([heads, gold_heads, labels, gold_labels, counted], "AttachmentScore")
             if heads.is_floating_point() or heads.ndim != 2:
                 found = f"got {heads.dtype} of the shape {tuple(heads.shape)}"
@@ -317,8 +313,7 @@ class ExactMatch(_Score):
             return
         if preds.is_floating_point() and preds.ndim == target.ndim + 1:
             preds = preds.argmax(1)
-        every = torch.ones_like(target, dtype=torch.bool)
-        counted = every if mask is None else torch.as_tensor(mask, device=target.device).bool()
+        counted = _mask(torch.ones_like(target, dtype=torch.bool), mask)
         _check_same([preds, target, counted], owner)
         if preds.is_floating_point():
             expected = "integers, or scores of classes, with one more dimension than the target"
@@ -380,6 +375,11 @@ class RobustAccuracy(ExactMatch):
             raise InputError(f"got {preds!r:.60}", key="RobustAccuracy: preds", expected=expected)
         pairs = zip(preds, target, strict=True)
         self._add_texts(all(self.equal(each, gold) for each in answers) for answers, gold in pairs)
+
+
+def _mask(default: Tensor, given: Any) -> Tensor:
+    """Return a mask that the user gives, also as a list or an array; if none, the default."""
+    return default if given is None else torch.as_tensor(given, device=default.device).bool()
 
 
 def _are_tensors(preds: Any, target: Any, mask: Any, owner: str) -> bool:
