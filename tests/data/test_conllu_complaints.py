@@ -193,10 +193,10 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_a_sentence_over_the_limit_is_named(treebank):
     assert len(read_treebank(treebank, max_length=8)) == 3
-    with pytest.raises(InputError, match="has 8 words, over the limit of 7") as caught:
+    with pytest.raises(InputError, match="8 words") as caught:
         read_treebank(treebank, max_length=7, limit="--max-length")
     assert (caught.value.path, caught.value.line) == (str(treebank), 19)  # its first line
-    assert caught.value.remedy == "raise --max-length or take the sentence out of the file"
+    assert "--max-length" in caught.value.remedy
 
 
 def test_unknown_labels_are_named_by_file_and_line(treebank, examples):

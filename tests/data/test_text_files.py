@@ -239,11 +239,11 @@ MISTAKES = {
         "a b c d\ta b\tpos",
         None,
         1,
-        "the first text has 4 words, over",
+        "4 words in the first text",
         None,
     ),
-    "long hypothesis": ("x.tsv", "a b\ta b c d\tpos", None, 1, "the second text has 4", None),
-    "long": ("x.tsv", "a b\tpos\na b c d\tneg", None, 2, "the text has 4 words, over", None),
+    "long hypothesis": ("x.tsv", "a b\ta b c d\tpos", None, 1, "4 words in the second text", None),
+    "long": ("x.tsv", "a b\tpos\na b c d\tneg", None, 2, "4 words", None),
 }
 
 

@@ -29,8 +29,8 @@ from robustparse.attacks.attack import Attack
 from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
+from robustparse.data.length import check_length
 from robustparse.data.shard import Shard
-from robustparse.data.text_files import check_length
 from robustparse.errors import InputError, check_least, check_seed, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.files.paths import in_short

@@ -21,10 +21,11 @@ from robustparse.api.sources import Checkpoints, DataFile, known_to
 from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.data.chosen import Choose
+from robustparse.data.length import check_length
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset, is_parquet, refuse_json
-from robustparse.errors import InputError, check_least, say
+from robustparse.errors import InputError, check_least, located, say
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.evaluation.shards import remove_record, write_shard
 from robustparse.files.compression import plain_ending, plain_name
@@ -289,14 +290,10 @@ def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
                 expected="a premise, a tab and a hypothesis",
                 remedy="correct the line",
             )
-        if (longest := max(map(len, (*context, words)))) > max_length:
-            raise InputError(
-                f"the sentence has {longest} words, over the limit of {max_length}",
-                path=path,
-                line=at + 1,
-                remedy="raise --max_length, or divide the line into sentences",
-            )
-        rows.append((at, Sentence(words, context=context[0] if pairs else ())))
+        sentence = Sentence(words, context=context[0] if pairs else ())
+        with located(path, at + 1):
+            check_length(sentence, max_length, "--max_length")
+        rows.append((at, sentence))
     examples = examples_of([sentence for _, sentence in rows])
     return [replace(example, id=at) for example, (at, _) in zip(examples, rows, strict=True)]
 

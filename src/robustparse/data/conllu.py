@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robustparse.data.chosen import Choose
-from robustparse.errors import InputError
+from robustparse.data.length import check_length
+from robustparse.errors import InputError, located
 from robustparse.files.compression import plain_ending
 from robustparse.files.paths import Sources, each_path
 from robustparse.files.reading import read_lines
@@ -97,29 +98,11 @@ def each_example(
         example = _example(first + index, path, line, block, parsed)
         words += len(example.sentence)
         hidden += example.sentence.words.count(_HIDDEN)
-        check_length(example, line, max_length, limit)
+        with located(path, line):
+            check_length(example.sentence, max_length, limit)
         yield example
     if chosen is None:
         _check_hidden(path, words, hidden)
-
-
-def check_length(example: Example, line: int, max_length: int | None, limit: str) -> None:
-    """Check the number of words of a sentence.
-
-    Args:
-        example: the sentence.
-        line: the line in which it begins.
-        max_length: the largest number of words; None allows any.
-        limit: the option that raises it.
-
-    Raises:
-        InputError: the sentence is longer.
-    """
-    words = len(example.sentence)
-    if max_length is not None and words > max_length:
-        message = f"the sentence has {words} words, over the limit of {max_length}"
-        remedy = f"raise {limit} or take the sentence out of the file"
-        raise InputError(message, path=example.path, line=line, remedy=remedy)
 
 
 def _lengths(path: Path) -> "array[int]":

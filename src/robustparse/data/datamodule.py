@@ -17,9 +17,9 @@ from torch import nn
 from robustparse.data.batch import EncodedCorpus
 from robustparse.data.columns import columns_of, labels_are_numbers
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
+from robustparse.data.length import check_length
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
 from robustparse.data.splits import find_split
-from robustparse.data.text_files import check_length
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.files.paths import each_path, with_home

@@ -25,6 +25,7 @@ from robustparse.data.columns import (
     label_text,
     tell,
 )
+from robustparse.data.length import check_length
 from robustparse.data.tables import Table, ending_of, read_table, without_raw
 from robustparse.errors import InputError, located
 from robustparse.files.paths import Sources, each_path, in_short
@@ -306,21 +307,6 @@ def _minus_one_is_a_class(labels: Mapping[str, int], others: set[str]) -> bool:
     if min(numbers) < 0 or 0 not in numbers:
         return max(numbers) <= 1 or min(numbers) < 0
     return max(numbers) <= 1 and labels["-1"] >= _CLASS * sum(labels.values())
-
-
-def check_length(sentence: Sentence, most: int | None, limit: str) -> None:
-    """Check that no text of an example has more than ``most`` words.
-
-    Raises:
-        InputError: a text is too long; the error says how to raise the limit.
-    """
-    second = "second text" if sentence.context else "text"
-    for what, words in (("first text", sentence.context), (second, sentence.words)):
-        if most is not None and len(words) > most:
-            raise InputError(
-                f"the {what} has {len(words)} words, over the limit of {most}",
-                remedy=f"raise {limit}, or remove the line from the file",
-            )
 
 
 def words_of(text: object, what: str) -> tuple[str, ...]:

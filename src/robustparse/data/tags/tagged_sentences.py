@@ -12,14 +12,15 @@ from pathlib import Path
 
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import check_alike, tell
-from robustparse.data.conllu import COLUMNS, blocks, check_length, file_ending
+from robustparse.data.conllu import COLUMNS, blocks, file_ending
+from robustparse.data.length import check_length
 from robustparse.data.tables import is_dataset, is_parquet
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio, unread_spans
 from robustparse.data.tags.tag_lines import read_lines, tagged_lines
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence, TagReader
 from robustparse.data.tags.tag_rows import read_rows
 from robustparse.data.tags.treebank_tags import TREEBANKS, read_treebank, tagged_treebank
-from robustparse.errors import InputError
+from robustparse.errors import InputError, located
 from robustparse.files.compression import plain_ending
 from robustparse.files.paths import Sources, each_path, in_short
 from robustparse.types import Example, TagSequence
@@ -82,7 +83,8 @@ def read_tags(
     examples: list[Example] = []
     for index, read in enumerate(chain.from_iterable(files)):
         if index in ids:
-            check_length(read.example, read.lines[0], max_length, limit)
+            with located(read.example.path, read.lines[0]):
+                check_length(read.example.sentence, max_length, limit)
             bio = _in_bio(read, scheme, repair or not gold)
             examples.append(replace(read.example, id=index, gold=bio))
             if len(examples) == len(ids):

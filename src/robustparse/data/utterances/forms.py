@@ -9,8 +9,9 @@ from robustparse.data.chosen import Choose, chosen_examples
 from robustparse.data.columns import Format, Known, check_columns, choose_alike, label_text
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
+from robustparse.data.length import check_length
 from robustparse.data.tables import ENDINGS, Table, read_table
-from robustparse.data.text_files import check_length, each_example, each_row, words_of
+from robustparse.data.text_files import each_example, each_row, words_of
 from robustparse.data.utterances.raw import FOUR, check_raw
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources, each_path
