@@ -4,7 +4,7 @@
 
 It writes, next to itself:
 
-- ``test.conllu``: twelve sentences of the embedded sample;
+- ``test.conllu``: twelve sentences of the built-in sample;
 - ``tiny.ckpt``: ``last.ckpt`` of a word and character parser that ``robustparse fit`` has trained
   for 240 steps on the sample;
 - ``parses.json``: the trees that the parser gives the first ten sentences, and the loss of each;

@@ -36,7 +36,7 @@ class CertifyRun:
         victim: the source of the victim.
         data: the source of the sentences.
         substitutes: the name of the substitution table.
-        seed: the seed of the embedded sample and of a fraction.
+        seed: the seed of the built-in sample and of a fraction.
         device: where models compute.
     """
 

@@ -44,7 +44,7 @@ def read(
 
 
 def sample(task: str | Task = "dependency", split: str = "test", *, seed: int = 0) -> list[Example]:
-    """Make the examples of a split of the embedded data.
+    """Make the examples of a split of the built-in data.
 
     Args:
         task: a name, or a model's ``task``.

@@ -27,7 +27,7 @@ from robustparse.tasks.registry import named, task_of
 from robustparse.types import Example, Sentence
 
 Data: TypeAlias = str | Path | DataFile
-"""A data file, or ``"sample"`` for the training split of the embedded data."""
+"""A data file, or ``"sample"`` for the training split of the built-in data."""
 
 
 def substitutes(

@@ -35,7 +35,7 @@ def certify(
         cap: the most inputs of a sentence that are tried. If more are allowed, answers that no
             tried input refutes are undecided and count as not certified.
         punctuation: which punctuation is left out of the scores of parsers.
-        seed: seed of the embedded sample and of the fraction.
+        seed: seed of the built-in sample and of the fraction.
         fraction: certify only this fraction of the sentences, drawn at random with the seed.
         batch_words: padded words per forward pass; by default what suits the device.
     """

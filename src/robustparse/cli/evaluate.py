@@ -70,7 +70,7 @@ def evaluate(
             answers.jsonl, and perturbed.jsonl for perturbed sentences.
         punctuation: which punctuation is left out of the scores. For files of an attack choose none
             or penn: unicode would count inserted words.
-        seed: seed of the perturbations' random choices and of the embedded sample.
+        seed: seed of the perturbations' random choices and of the built-in sample.
         perturbed: also score the data under each of these operations, such as ``typos,final_stop``;
             or a folder of perturbed texts, as for ``--perturbed_files``.
         perturbed_files: folder of perturbed texts, a file OPERATION.tsv for each operation, with

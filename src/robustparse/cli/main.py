@@ -29,7 +29,7 @@ LIGHTNING = {
     "test": "score a checkpoint on the test data",
 }
 OWN = {
-    "quickstart": "train, attack or perturb, train robustly, score again, on embedded data",
+    "quickstart": "train, attack or perturb, train robustly, score again, on built-in data",
     "ensemble": "train models with several seeds or embeddings; score each, and all together",
     "attack": "attack a checkpoint, or a --victim, on a data file",
     "certify": "certify the answers that no substitution of a table can break",
@@ -211,7 +211,7 @@ def _full(token: str) -> str:
 
 
 def _usage() -> str:
-    rows = [f"  {name:<11} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
+    rows = [f"  {name:<12} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
     first = "usage: robustparse COMMAND [options]"
     tail = "robustparse COMMAND --help lists its options; robustparse --version prints the version"
     return "\n".join([first, "", *rows, "", tail])

@@ -122,7 +122,7 @@ class DataOptions(TextOptions):
 
     data: Paths
     """a data file; or several of one kind, which are read as one file in this order, also as quoted
-    patterns, such as 'part-*.conllu' (matches are sorted by name); or ``sample`` for the embedded
+    patterns, such as 'part-*.conllu' (matches are sorted by name); or ``sample`` for the built-in
     sentences: the test split, or in ``augment`` the training split."""
     limit: int | None = None
     """take only the first LIMIT sentences."""
@@ -218,7 +218,7 @@ class AttackOptions:
     """How an attack runs."""
 
     seed: int | None = None
-    """seed of all random choices and of the embedded sample; by default the recipe's seed (0 if it
+    """seed of all random choices and of the built-in sample; by default the recipe's seed (0 if it
     has none)."""
     devices: int = 1
     """the number of processes that share the sentences: one per GPU if device is a GPU, otherwise

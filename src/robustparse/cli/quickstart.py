@@ -1,4 +1,4 @@
-"""``robustparse quickstart``: the whole story on embedded data, in a few minutes."""
+"""``robustparse quickstart``: the whole story on built-in data, in a few minutes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,11 +52,11 @@ def quickstart(
     defense: Literal["substitution", "augmentation", "none"] | None = None,
     task: str = DEFAULT,
 ) -> None:
-    """Train, attack or perturb, train robustly, score again: embedded data, a few minutes.
+    """Train, attack or perturb, train robustly, score again: built-in data, a few minutes.
 
     Args:
         out: the folder to write: report.html, and a folder for each model's checkpoint and scores.
-        seed: seed of the embedded data, the models and all random choices.
+        seed: seed of the built-in data, the models and all random choices.
         defense: how the second model is trained: with a ``substitution`` adversary in every batch
             (dependency, classification, tags), or on perturbed copies too (``augmentation``,
             semantic); ``none`` trains for as long without it, for comparison. By default the

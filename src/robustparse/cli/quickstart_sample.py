@@ -1,4 +1,4 @@
-"""The embedded sample of each task, and a small model for it, for ``quickstart``."""
+"""The built-in sample of each task, and a small model for it, for ``quickstart``."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,7 +32,7 @@ from robustparse.tracking.csv import CsvLogger
 
 
 class Subject(NamedTuple):
-    """The embedded data of a task, and a model that learns them in a minute.
+    """The built-in data of a task, and a model that learns them in a minute.
 
     Args:
         model: the kind of model, in messages and in the name of the checkpoint.

@@ -31,7 +31,7 @@ def substitutes(
         sources: where substitutes come from, one or several of: wordnet, neighbours:FILE (word
             vectors, or a .json file of lists), masked_lm:FOLDER, typos, training_words,
             lexicon:FILE, sememes:FILE.
-        data: the data files, of any tasks; ``sample`` is the training split of the embedded data.
+        data: the data files, of any tasks; ``sample`` is the training split of the built-in data.
         out: the file of the table, a line for each word. The substitutes of ``masked_lm`` are kept
             in a file next to it, ``OUT.cache``, from which the same command resumes.
         text: how tables of texts are read.

@@ -1,4 +1,4 @@
-"""Files and the embedded sample, as encoded batches."""
+"""Files and the built-in sample, as encoded batches."""
 
 import lazy_loader
 

@@ -29,7 +29,7 @@ from robustparse.types import Example
 # The longest sentence of UD English EWT has 159 words; scores take length squared memory.
 MAX_LENGTH = 250
 LIMIT = "data.init_args.max_length"
-SAMPLE = "sample"  # the folder that stands for the embedded sample
+SAMPLE = "sample"  # the folder that stands for the built-in sample
 
 VocabularyOf = Literal["train", "merged"]
 
@@ -127,7 +127,7 @@ class DataModule(pl.LightningDataModule, ABC):
     """The splits of a corpus, perturbed copies of its texts, and batches; subclasses read files.
 
     Args:
-        folder: the folder of the three files, or ``sample`` for the embedded sample.
+        folder: the folder of the three files, or ``sample`` for the built-in sample.
         train_file: a file that replaces the one in ``folder``, or a pattern of several, such as
             ``UD_*/*-train.conllu``, which are read as one.
         dev_file: the same for the development data.
@@ -181,7 +181,7 @@ class DataModule(pl.LightningDataModule, ABC):
 
     @abstractmethod
     def sample(self, split: str) -> list[Example]:
-        """Return a split of the embedded sample."""
+        """Return a split of the built-in sample."""
 
     @abstractmethod
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
@@ -207,7 +207,7 @@ class DataModule(pl.LightningDataModule, ABC):
         return sample
 
     def path(self, split: str) -> Path | None:
-        """Return the file of a split, or the pattern of several; None for the embedded sample.
+        """Return the file of a split, or the pattern of several; None for the built-in sample.
 
         Raises:
             InputError: no file is set for the split, or the folder has none.

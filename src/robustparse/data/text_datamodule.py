@@ -1,4 +1,4 @@
-"""A data module for labelled texts in tables and datasets, and for the embedded reviews."""
+"""A data module for labelled texts in tables and datasets, and for the built-in reviews."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A data module for treebanks in CoNLL-U and CoNLL-X, and for the embedded sample."""
+"""A data module for treebanks in CoNLL-U and CoNLL-X, and for the built-in sample."""
 
 from collections.abc import Sequence
 from pathlib import Path

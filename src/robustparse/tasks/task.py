@@ -71,7 +71,7 @@ class Files(ABC):
 
     @abstractmethod
     def sample(self, seed: int, split: str) -> list[Example]:
-        """Make a split (``train``, ``dev``, ``test``) of the embedded data."""
+        """Make a split (``train``, ``dev``, ``test``) of the built-in data."""
 
     @abstractmethod
     def ending(self, path: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""The embedded sample of questions: about 2,000 questions with logical forms, from a grammar.
+"""The built-in sample of questions: about 2,000 questions with logical forms, from a grammar.
 
 A form says what guests think, and where something is. Each opinion is a word of a class of similar
 words, and its predicate is the class, so that another word of the class never changes the form. As

@@ -1,4 +1,4 @@
-"""The embedded sample of texts: about 2,000 short reviews of hotels, from a grammar.
+"""The built-in sample of texts: about 2,000 short reviews of hotels, from a grammar.
 
 The opinions of the writer make a review positive, negative or mixed; those of other guests
 (`THEIRS`) do not count. Each opinion is a word of a class of similar words, so that another word of

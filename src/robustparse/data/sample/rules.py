@@ -1,4 +1,4 @@
-"""The grammar of the embedded sample treebank: head-driven rules, written as text.
+"""The grammar of the built-in sample treebank: head-driven rules, written as text.
 
 A line is `PARENT weight: child child ...`. Upper-case children are phrases, lower-case children
 lexical classes (`words`). Every child except the head has a dependency label, `/label`. `!` marks a

@@ -1,4 +1,4 @@
-"""The embedded sample of tagged sentences: the sample treebank with a grammatical function a word.
+"""The built-in sample of tagged sentences: the sample treebank with a grammatical function a word.
 
 The tag of a word is its dependency label. As in the treebank, the lexical class of a word decides
 some of them: a tool after "with" is an oblique of the verb, a part a modifier of the noun.

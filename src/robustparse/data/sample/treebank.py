@@ -1,4 +1,4 @@
-"""The embedded sample treebank: about 2,000 English sentences from a grammar.
+"""The built-in sample treebank: about 2,000 English sentences from a grammar.
 
 The lexical class of a word decides every attachment (a tool after "with" modifies the verb, a part
 the noun). Classes have a few frequent words and a long tail of rare words. A parser learns the

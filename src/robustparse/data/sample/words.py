@@ -1,4 +1,4 @@
-"""The words of the embedded samples by lexical class, from text files in this folder.
+"""The words of the built-in samples by lexical class, from text files in this folder.
 
 In the treebank, a class decides an attachment: a tool or a part after "with", a transitive or an
 intransitive participle before a plural noun. All words of a class have the same tags, and no form

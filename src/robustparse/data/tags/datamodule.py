@@ -1,4 +1,4 @@
-"""A data module for sentences with one tag per word, and for the embedded sample."""
+"""A data module for sentences with one tag per word, and for the built-in sample."""
 
 from collections.abc import Sequence
 from pathlib import Path
