@@ -7,6 +7,7 @@ import pytest
 from robustparse.victims.label_answers import Token, label_in, probabilities_of
 
 FEELINGS = {"neg": "negative", "pos": "positive"}
+IN_CHINESE = {"neg": "负面", "pos": "正面"}
 PAIRS = {name: name for name in ("entailment", "not entailment", "neutral")}
 
 
@@ -34,6 +35,11 @@ PAIRS = {name: name for name in ("entailment", "not entailment", "neutral")}
         ("not_entailment", PAIRS, None),
         ("4", {"4": "4", "14": "14"}, "4"),
         ("14 stars", {"4": "4", "14": "14"}, "14"),
+        ("这是正面评价。", IN_CHINESE, "pos"),
+        ("这不是评价", IN_CHINESE, None),
+        ("非正面", IN_CHINESE, None),
+        ("正面还是负面", IN_CHINESE, None),
+        ("긍정입니다", {"pos": "긍정", "neg": "부정"}, "pos"),
         ("C++", {"C": "C", "C++": "C++"}, "C++"),
     ],
 )

@@ -10,6 +10,11 @@ from robustparse.errors import InputError
 _AROUND = " \t\r\n\"'`*_.,:;!()[]{}<>"
 """Characters around a label that do not count."""
 
+# Characters of scripts without blanks around every word: from Thai to Khmer, kana, Han, Hangul.
+_RUNNING = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+
 
 class Token(NamedTuple):
     """A token of an answer.
@@ -50,8 +55,9 @@ def label_in(answer: str, words: Mapping[str, str]) -> str | None:
     """Return the label that an answer names; None if it names none, or several.
 
     The whole answer may be the word of a label. Otherwise, exactly one label must occur in it as a
-    word of its own; a label within a longer label, as `entailment` in `not entailment`, does not
-    count, and neither does one that is denied (`not toxic`, `non-toxic`). Casing does not matter.
+    word of its own, or anywhere if its script has no blanks between words. A label within a longer
+    label, as `entailment` in `not entailment`, does not count, and neither does one that is denied
+    (`not toxic`, `non-toxic`). Casing does not matter.
 
     Args:
         answer: the text.
@@ -129,6 +135,8 @@ def _plain_start(text: str) -> str:
 
 
 def _pattern(word: str) -> str:
+    if _RUNNING.search(word):
+        return rf"(?<![不非无無未没沒]){re.escape(word)}"
     return rf"(?<!\w)(?<!\bnot )(?<!n't )(?<!\bnon-){re.escape(word)}(?!\w)"
 
 
