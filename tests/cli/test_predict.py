@@ -16,7 +16,7 @@ from command_runs import mistake
 from datasets import Dataset
 
 from robustparse import load
-from robustparse.cli import predict as command
+from robustparse.cli import text_pieces
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.evaluation.clean import predictions
@@ -64,7 +64,7 @@ def test_pieces_change_nothing(made, gold, tmp_path, monkeypatch):
     """Not of what size, nor what else is in them: so the file may be of any length."""
     data = made / "test.conllu"
     for size in (1, 400, 1 << 20):
-        monkeypatch.setattr(command, "PIECE", size)
+        monkeypatch.setattr(text_pieces, "PIECE", size)
         out = ["--out", str(tmp_path / str(size))]
         main(["predict", "--checkpoint", f"{made}/tiny.ckpt", "--data", str(data), *out])
     assert (tmp_path / "1").read_text() == (tmp_path / str(1 << 20)).read_text()
@@ -246,7 +246,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("name", "content", "says"), MISTAKES)
 @pytest.mark.parametrize("size", [1, 1 << 20])
 def test_mistakes_name_the_line(size, name, content, says, made, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(command, "PIECE", size)
+    monkeypatch.setattr(text_pieces, "PIECE", size)
     if content is not None:
         (tmp_path / name).write_text(content)
     given = ["--data", tmp_path / name, "--out", tmp_path / "out", "--max_length", 9]
