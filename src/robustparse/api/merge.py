@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from robustparse.api.augment import attack_folder, check_copies, copies_summary, summary_beside
+from robustparse.api.copies_file import attack_folder, check_copies, copies_summary, summary_beside
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums, added
 from robustparse.evaluation.attack_processes import Speed

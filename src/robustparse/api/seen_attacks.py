@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robustparse.api.augment import attack_folder, summary_beside
+from robustparse.api.copies_file import attack_folder, summary_beside
 from robustparse.api.inputs import digest
 from robustparse.attacks.substitution_sources import GENERATORS
 from robustparse.attacks.substitution_table import SubstitutionTable

@@ -1,17 +1,11 @@
 """``robustparse augment``: write changed copies of training sentences, as additional data."""
 
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from robustparse.api.attack_run import AttackRun
-from robustparse.api.augment import (
-    Keep,
-    attack_folder,
-    check_output,
-    write_adversarial_copies,
-    write_perturbed_copies,
-)
+from robustparse.api.augment import write_adversarial_copies, write_perturbed_copies
+from robustparse.api.copies_file import CopiesFile, Keep, attack_folder
 from robustparse.api.inputs import Paths, system_name
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
@@ -85,8 +79,9 @@ def augment(
         refuse(decoding, only, "leave it out")
         refuse(run, only, "leave it out", ("tagger", "devices"))
         file = data.file(run.seed or 0, share, unit, "train")
+        copies = CopiesFile(Path(out), file, keep, of_dataset)
         kind = _task(file.names[0], task, language)
-        write_perturbed_copies(Path(out), file, kind, operations, similarity, keep, of_dataset)
+        write_perturbed_copies(copies, kind, operations, similarity)
     elif operations is None and attack is not None and checkpoint is not None:
         only = "applies to operations only"
         if similarity is not None:
@@ -97,17 +92,18 @@ def augment(
             raise InputError(only, key="--language", remedy=remedy)
         seed = attack.seed if run.seed is None else run.seed
         file = data.file(seed, share, unit, "train", run.tagger)
+        copies = CopiesFile(Path(out), file, keep, of_dataset)
         attack_run = AttackRun(
-            folder=attack_folder(Path(out)),
+            folder=attack_folder(copies.path),
             recipe=Recipe.of(attack),
             victim=decoding.checkpoints(checkpoint),
             data=file,
             seed=seed,
             device=decoding.device,
             devices=run.devices,
-            check=partial(check_output, Path(out), file),
+            check=copies.check,
         )
-        summary = write_adversarial_copies(Path(out), file, attack_run, attack, keep, of_dataset)
+        summary = write_adversarial_copies(copies, attack_run, attack)
         print_summary(system_name(attack_run.victim.names), summary)
     else:
         raise InputError(

@@ -1,0 +1,180 @@
+"""A file of changed copies of sentences, with its summary and, of pairs, a dataset beside it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from robustparse.api.printed_tables import terminal
+from robustparse.api.sources import DataFile
+from robustparse.data.datamodule import SAMPLE
+from robustparse.errors import InputError
+from robustparse.evaluation.accumulator import Sums
+from robustparse.evaluation.dataset_folder import Card, write_dataset
+from robustparse.evaluation.shards import remove_record, write_shard
+from robustparse.files.output_folders import check_no_input
+from robustparse.files.writing import write_json, write_pieces, written
+from robustparse.tasks.registry import pairs_of
+from robustparse.tasks.task import Task
+from robustparse.types import Example
+
+Keep = Literal["changed", "all", "pairs"]
+"""Which copies are written: changed ones, all, or pairs of a changed copy and its original."""
+
+Copies = Iterable[tuple[Example, Sequence[str], bool]]
+"""Copies, the words of their originals, and whether they are changed."""
+
+
+@dataclass(frozen=True)
+class CopiesFile:
+    """A file of copies.
+
+    Args:
+        path: the file.
+        data: the file of the sentences.
+        keep: which copies to write.
+        license: the licence of the sentences, to write pairs as a dataset, too (`dataset_beside`).
+
+    Raises:
+        InputError: a licence is given, but other copies than pairs are written.
+    """
+
+    path: Path
+    data: DataFile
+    keep: Keep = "changed"
+    license: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.license is not None and self.keep != "pairs":
+            found, remedy = f"a dataset holds pairs, got --keep {self.keep}", "set --keep pairs"
+            raise InputError(found, key="--format", remedy=remedy)
+
+    def check(self, task: Task) -> None:
+        """Check that the name of the file fits the data's format and is not a data file.
+
+        Raises:
+            InputError: it does not fit, or is a data file.
+        """
+        expected = task.files.ending(self.data.names[0])
+        if self.path.suffix.lower() != expected:
+            raise InputError(
+                f"copies of {self.data.name} are written in the format {expected}",
+                path=self.path,
+                key="--out",
+                remedy=f"name a file that ends in {expected}",
+            )
+        if self.data.names != (SAMPLE,):
+            check_no_input(self.path, self.data.names, key="--out")
+
+    def write(
+        self,
+        task: Task,
+        copies: Copies,
+        made: Mapping[str, Any],
+        card: Card | None,
+        operated: Mapping[str, int] | None = None,
+    ) -> None:
+        """Write the copies, the summary (`summary_beside`) and the dataset.
+
+        Args:
+            task: the task of the gold answers.
+            copies: the copies.
+            made: the settings of the operations, or the summary of the attack.
+            card: the card of the dataset; None to write none.
+            operated: counts of sentences with and without copies of operations; None if an attack
+                made the copies, whose summary `merge` reads from its folder.
+
+        Raises:
+            InputError: there is no copy, or the file cannot be written.
+        """
+        data, rows = self.data, list[dict[str, Any]]()
+        counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}
+
+        def counted() -> Iterator[tuple[Example, Sequence[str]]]:
+            for copy, original, changed in copies:
+                copy = task.files.as_copy(copy)
+                counts["n_copies"] += 1
+                counts["n_copied_words"] += len(copy.sentence)
+                counts["n_changed"] += changed
+                if card is not None:
+                    rows.append(_row(copy, original))
+                yield copy, original
+            if data.shard is None:
+                check_copies(self.path, counts["n_copies"])
+
+        with written(self.path) as file:
+            remove_record(self.path)
+            if self.keep == "pairs":
+                pieces = pairs_of(task, "set --keep changed").pairs(counted())
+            else:
+                pieces = task.files.write_all((copy, None, None) for copy, _ in counted())
+            head = write_pieces(file, pieces)
+        drawn = {
+            "data": data.recorded,
+            "fraction": data.fraction,
+            "fraction_of": data.unit,
+            "keep": self.keep,
+        }
+        sums = {"examples": operated or {}, "copies": counts}
+        write_json(summary_beside(self.path), copies_summary(made, drawn, sums))
+        if data.shard is not None:
+            attacked = operated is None
+            run = {"attack": attacked, "made": {} if attacked else made, "drawn": drawn}
+            run |= {"limit": data.limit, "columns": data.columns, "sha256": {"data": data.digest()}}
+            write_shard(self.path, "augment", str(data.shard), task, run, sums, {"": head})
+        terminal().print(f"{counts['n_copies']} copies in {self.path}", soft_wrap=True)
+        if card is not None:
+            for path in write_dataset(dataset_beside(self.path), rows, card):
+                terminal().print(str(path), soft_wrap=True)
+
+
+def check_copies(out: Path, copies: int) -> None:
+    """Check that there are copies.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not copies:
+        raise InputError(
+            "nothing was changed, so there is no copy to write",
+            path=out,
+            remedy="choose other operations or another attack, or --keep all",
+        )
+
+
+def _row(copy: Example, original: Sequence[str]) -> dict[str, Any]:
+    """Return the row of a pair in a dataset."""
+    context = copy.sentence.context
+    return {
+        "id": copy.id,
+        **({"context": " ".join(context)} if context else {}),
+        "original": " ".join(original),
+        "perturbed": " ".join(filter(None, copy.sentence.words)),
+        "answer": str(copy.gold),
+    }
+
+
+def copies_summary(made: Mapping[str, Any], drawn: Mapping[str, Any], sums: Sums) -> dict[str, Any]:
+    """Return the content of the summary.
+
+    Args:
+        made: the settings of the operations, or the summary of the attack.
+        drawn: the data, what was drawn of them, and which copies are kept.
+        sums: counts of ``examples`` and ``copies``.
+    """
+    return {**made, **sums["examples"], **drawn, **sums["copies"]}
+
+
+def attack_folder(out: Path) -> Path:
+    """Return the folder of the attack that makes a file of copies."""
+    return out.with_suffix(".attack")
+
+
+def summary_beside(out: Path) -> Path:
+    """Return the file of the summary of a file of copies."""
+    return out.with_name(f"{out.name}.summary.json")
+
+
+def dataset_beside(out: Path) -> Path:
+    """Return the folder of the dataset of a file of pairs."""
+    return out.with_suffix(".dataset")
