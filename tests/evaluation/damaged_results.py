@@ -30,9 +30,10 @@ from robustparse.models.checkpoint import read_checkpoint
 from robustparse.models.load import load
 from robustparse.options.recipe import Recipe
 from robustparse.reports.attacked_systems import CURVES, read_folder
-from robustparse.reports.entry import About, make_entry, read_entry
+from robustparse.reports.entry import read_entry
 from robustparse.reports.evaluation_tables import MEASURES, read_evaluation
 from robustparse.reports.leaderboard import board
+from robustparse.reports.new_entry import About, make_entry
 from robustparse.reports.page import read_contents
 from robustparse.reports.training import read_metrics
 from robustparse.reports.transfer_maps import FILE as TRANSFER

@@ -21,15 +21,8 @@ from robustparse.models.checkpoint import specification
 from robustparse.pretrained.hub import WEIGHTS
 from robustparse.reports.attacked_systems import names_of
 from robustparse.reports.card import CARD, card, is_unedited
-from robustparse.reports.entry import (
-    ENTRY,
-    About,
-    Entry,
-    ModelEntry,
-    as_json,
-    check_runs,
-    make_entry,
-)
+from robustparse.reports.entry import ENTRY, Entry, ModelEntry, as_json
+from robustparse.reports.new_entry import About, check_runs, make_entry
 from robustparse.reports.page import read_contents
 
 

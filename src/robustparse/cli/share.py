@@ -5,7 +5,8 @@ from pathlib import Path
 from robustparse.api.share import share as shared
 from robustparse.cli.options import as_list
 from robustparse.reports.card import CARD
-from robustparse.reports.entry import ENTRY, About
+from robustparse.reports.entry import ENTRY
+from robustparse.reports.new_entry import About
 
 
 def share(

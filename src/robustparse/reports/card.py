@@ -7,8 +7,9 @@ a digest of the others, which shows whether the card was edited.
 import hashlib
 from collections.abc import Iterator
 
-from robustparse.reports.entry import About, Entry, attack_name, commands_of
+from robustparse.reports.entry import Entry, attack_name, commands_of
 from robustparse.reports.export import titled_tables
+from robustparse.reports.new_entry import About
 from robustparse.reports.page import Contents
 from robustparse.reports.tables import Table
 from robustparse.reports.worst_of_attacks import TITLE

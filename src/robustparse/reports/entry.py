@@ -3,7 +3,7 @@
 As in RobustBench (Croce et al. 2021), an entry is one small file. It holds the scores of a system
 under attacks on the same sentences, what is right under all of them and what is certified, the
 settings of every run, and the counts of each sentence, from which the scores follow and by which a
-part of the runs can be checked.
+part of the runs can be checked. `new_entry` makes it from results.
 """
 
 import hashlib
@@ -11,18 +11,15 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 from robustparse import __version__
 from robustparse.errors import InputError
-from robustparse.evaluation.certificate_records import Bounds, CertificateRun, CertifiedSummary
+from robustparse.evaluation.certificate_records import Bounds, CertificateRun
 from robustparse.evaluation.record_files import converted, read_record
-from robustparse.evaluation.records import Count, Percentages, RunRecord, data_name
+from robustparse.evaluation.records import Count, Percentages, RunRecord
 from robustparse.evaluation.significance import correct_parts, score_in_percent
-from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, system_of
 from robustparse.files.json_text import as_written
-from robustparse.reports.attacked_systems import AttackedSystem
-from robustparse.reports.page import Contents
 from robustparse.tasks.certificate_drawing import edit_number
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
@@ -42,8 +39,6 @@ _OPTIONS = {
     "mean": "probabilities",
     "precision": "32-true",
 }
-_Run = TypeVar("_Run", RunRecord, CertificateRun)
-
 Counts = list[int | list[int]]
 """Correct parts per sentence; ``[correct, divisor]`` for scores such as F1."""
 
@@ -142,168 +137,7 @@ class Entry(TypedDict):
     commands: list[str]
 
 
-class About(NamedTuple):
-    """What results do not say about a system.
-
-    Args:
-        name: its name.
-        paper: the title or the address of the paper that describes it.
-        extra_data: what it was trained on besides the training data of the corpus.
-        license: the licence of the model.
-        data_license: the licence of the sentences.
-    """
-
-    name: str
-    paper: str | None = None
-    extra_data: str | None = None
-    license: str | None = None
-    data_license: str | None = None
-
-
-def make_entry(
-    contents: Contents,
-    worst: Sequence[WorstOfAttacks],
-    about: About,
-    model: ModelEntry | None = None,
-    model_digests: Sequence[str] = (),
-) -> Entry:
-    """Make the entry of a system from its results.
-
-    Args:
-        contents: the results of the system.
-        worst: the worst of its attacks.
-        about: what the results do not say.
-        model: the shared model, if there is one.
-        model_digests: digests of the model's files; empty if the system is no shared model.
-
-    Raises:
-        InputError: a result cannot be read, there is no attack, or results are those of another
-            system or of other sentences.
-    """
-    if contents.unread:
-        raise InputError(contents.unread[0])
-    systems = contents.systems
-    if not systems:
-        found, remedy = "no folder of an attack among the results", "add the --out of an attack"
-        raise InputError(found, key="--results", remedy=remedy)
-    first, runs = systems[0], [system.run for system in systems]
-    proven = [system.summary for system in contents.certified]
-    check_runs([*runs, *proven], model_digests)
-    for summary in proven:
-        _check_certified(summary, first)
-    if len(systems) > 1 and not (len(worst) == 1 and len(worst[0].attacks) == len(systems)):
-        found, remedy = "attacks on systems that are not identified", "run the attacks again"
-        raise InputError(found, key="--results", expected="one system", remedy=remedy)
-    headline = first.task.scores.headline
-    entry = Entry(
-        format=FORMAT,
-        version=__version__,
-        name=about.name,
-        paper=about.paper,
-        extra_data=about.extra_data,
-        task=first.task.name,
-        data={
-            "name": data_name(first.run.get("data", "")),
-            "sha256": str(first.run.get("sha256", {}).get("data", "")),
-            "license": about.data_license,
-        },
-        counted=[*first.counts.counted],
-        clean=first.summary["clean"],
-        right=[*first.counts.clean],
-        attacks=[
-            AttackEntry(
-                run=_without_paths(system.run),
-                recipe=recipe_digest(system.run),
-                attacked=system.summary["attacked"],
-                success_rate=system.summary["success_rate"],
-                right=[*system.counts.attacked],
-            )
-            for system in systems
-        ],
-        worst_of_attacks={
-            score: (interval.estimate, interval.lower, interval.upper)
-            for score, interval in worst[0].worst.items()
-        }
-        if worst
-        else None,
-        right_in_all=[*worst[0].right[headline]] if worst else None,
-        certified=[
-            CertifiedEntry(
-                run=_without_paths(converted({**summary}, CertificateRun)),
-                certified=summary["certified"],
-            )
-            for summary in proven
-        ],
-        model=model,
-        commands=[],
-    )
-    entry["commands"] = commands_of(entry)
-    return entry
-
-
-def _without_paths(run: _Run) -> _Run:
-    """Return a run without the paths of the checkpoints, which others do not have."""
-    kept = run.copy()
-    kept.pop("victims", None)
-    return kept
-
-
-def check_runs(runs: Sequence[Mapping[str, Any]], model_digests: Sequence[str]) -> None:
-    """Check that runs are whole, belong to one system, and have the same sentences.
-
-    Args:
-        runs: the contents of ``run.json``.
-        model_digests: digests of the files of the shared model; empty if there is none.
-
-    Raises:
-        InputError: they do not, or a run is not that of the shared model.
-    """
-    for run in runs:
-        digests = run.get("sha256", {})
-        victims = " ".join(run.get("victims", []))
-        key = f"--results: {run.get('attack', 'certify')} on {victims}"
-        if "shard" in run:
-            found, remedy = f"a result of shard {run['shard']}", "merge the shards first"
-            raise InputError(found, key=key, remedy=remedy)
-        if model_digests and digests.get("checkpoint") not in [[each] for each in model_digests]:
-            raise InputError(
-                "a result of another model",
-                key=key,
-                remedy="give --checkpoint the model that it was made with, or run it again with "
-                "the folder of the shared model",
-            )
-        if system_of(run) != system_of(runs[0]):
-            found, remedy = "a result of another system", "leave it out, or run it again"
-            raise InputError(found, key=key, expected="one system", remedy=remedy)
-        if _sentences(run) != _sentences(runs[0]):
-            found, remedy = "a result on other data", "leave it out, or run it again"
-            expected = "the same data, --fraction and, with a fraction, --seed"
-            raise InputError(found, key=key, expected=expected, remedy=remedy)
-
-
-def _sentences(run: Mapping[str, Any]) -> list[Any]:
-    """Return what determines the sentences of a run, except for how many there are."""
-    digest, fraction = run.get("sha256", {}).get("data"), run.get("fraction") or 1.0
-    drawn = [fraction, run.get("fraction_of"), run.get("seed")] if fraction < 1 else []
-    if not digest:  # the sample, which the seed draws
-        drawn += [run.get("data"), run.get("seed")]
-    return [digest, *drawn]
-
-
-def _check_certified(summary: CertifiedSummary, attacked: AttackedSystem) -> None:
-    """Check that certified scores are those of the attacked sentences."""
-    key, size = "--results: certify", len(attacked.counts.counted)
-    remedy = "certify with the --data, --limit and --punctuation of the attacks"
-    if summary["n_sentences"] != size:
-        found = f"{summary['n_sentences']} sentences"
-        raise InputError(found, key=key, expected=f"the {size} of the attacks", remedy=remedy)
-    try:
-        _check_bounds(summary["certified"], attacked.summary["clean"], attacked.task)
-    except ValueError as error:
-        raise InputError(str(error), key=key, remedy=remedy) from None
-
-
-def _check_bounds(certified: Mapping[str, Bounds], clean: Percentages, task: Task) -> None:
+def check_bounds(certified: Mapping[str, Bounds], clean: Percentages, task: Task) -> None:
     """Check that certified scores do not exceed their upper bounds and the clean score."""
     headline = task.scores.headline
     most = clean[headline]
@@ -410,7 +244,7 @@ def _check_claims(entry: Entry) -> None:
         if claimed is None or not abs(claimed - counted) < _SAME:
             raise ValueError(f"{name}: {headline} is {claimed}, and {counted:.2f} by its counts")
     for certified in entry["certified"]:
-        _check_bounds(certified["certified"], entry["clean"], task)
+        check_bounds(certified["certified"], entry["clean"], task)
 
 
 def _check_in_all(in_all: Counts, attacks: Sequence[Counts]) -> None:
