@@ -48,8 +48,8 @@ def write_perturbed_copies(
 ) -> None:
     """Change sentences by operations, one drawn for each sentence; write the copies and a summary.
 
-    With ``changed``, sentences without a copy are replaced by further sentences of the file, as
-    long as there are any (Huang et al. 2021).
+    If only changed copies are kept, of a fraction of the sentences and without a limit, sentences
+    without a copy are replaced by further sentences of the file (Huang et al. 2021).
 
     Args:
         out: the file of the copies.
@@ -62,7 +62,7 @@ def write_perturbed_copies(
             nothing was changed.
     """
     if not operations:
-        raise InputError("names none", key="--operations", expected="at least one operation")
+        raise InputError("no operation is given", key="--operations", expected="at least one")
     out.check(task)
     file, keep = out.data, out.keep
     _check_shard(file, keep)
@@ -119,7 +119,7 @@ def write_adversarial_copies(out: CopiesFile, run: AttackRun, attack: Attack) ->
         attack: the attack.
 
     Returns:
-        The summary of the attack; None in a process that another one writes for.
+        The summary of the attack; None in a process that leaves the writing to another one.
 
     Raises:
         InputError: something cannot be used, or nothing was changed.

@@ -1,4 +1,4 @@
-"""A file of changed copies of sentences, with its summary and, of pairs, a dataset beside it."""
+"""Write a file of changed copies of sentences, their summary and, if wanted, a dataset of pairs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,8 @@ class CopiesFile:
         path: the file.
         data: the file of the sentences.
         keep: which copies to write.
-        license: the licence of the sentences, to write pairs as a dataset, too (`dataset_beside`).
+        license: the licence of the sentences, for the dataset of pairs (`dataset_beside`); None
+            writes no dataset.
 
     Raises:
         InputError: a licence is given, but other copies than pairs are written.

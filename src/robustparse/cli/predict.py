@@ -67,7 +67,7 @@ def predict(
         nonlocal count
         for examples in texts.pieces():
             if isinstance(output, Stream):
-                output.check()  # further answers would reach nobody
+                output.check()  # fails if nobody reads it any more
             warnings = opened.warnings(examples, name, gold=False)
             for warning in chain(warnings, opened.task.files.not_written(examples, name)):
                 if warning not in warned:
@@ -95,7 +95,7 @@ def _shard(sharing: ShardOptions, data: str, out: str) -> Shard | None:
     """Return the shard of the options; None if all sentences are answered.
 
     Raises:
-        InputError: there is no such shard, or it is not read from a file and written to a file.
+        InputError: there is no such shard, or its input or output is a standard stream.
     """
     parsed = sharing.parsed_shard()
     if parsed is None:

@@ -1,8 +1,8 @@
 """The texts that ``robustparse predict`` answers, read piece by piece.
 
-Raw text and treebanks are read in pieces, so that memory does not grow with their size; a table is
-read as a whole, except by a shard, and so is a pipe other than standard input. How the input is
-divided does not change any answer, except where two scores are equal up to rounding.
+Raw text and treebanks are read in pieces, so that memory does not grow with their size. Tables
+(without ``--shard``) and pipes other than standard input are read whole. How the input is divided
+does not change any answer, except where two scores are equal up to rounding.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The limit on the words of a text, which keeps a mistake in the data from filling the memory."""
+"""The limit on the words of a text, which guards the memory against mistakes in the data."""
 
 from robustparse.errors import InputError
 from robustparse.types import Sentence

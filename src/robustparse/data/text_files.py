@@ -294,9 +294,7 @@ def _without_label(labels: Counter[str], several: Sequence[Rows], known: Known) 
     if "-1" in present and _minus_one_is_a_class(labels, others):
         present.discard("-1")
         share = labels["-1"] / labels.total()
-        tell(
-            f"{_names(several)}: -1 is treated as a class, because {share:.0%} of the rows have it"
-        )
+        tell(f"{_names(several)}: -1 is read as a class; {share:.0%} of the rows have it")
     return {"", *present}
 
 

@@ -57,7 +57,7 @@ def make_entry(
         worst: the worst of its attacks.
         about: what the results do not say.
         model: the shared model, if there is one.
-        model_digests: digests of the model's files; empty if the system is no shared model.
+        model_digests: digests of the model's files; empty if the system is not a shared model.
 
     Raises:
         InputError: a result cannot be read, there is no attack, or results are those of another
@@ -132,7 +132,7 @@ def _without_paths(run: _Run) -> _Run:
 
 
 def check_runs(runs: Sequence[Mapping[str, Any]], model_digests: Sequence[str]) -> None:
-    """Check that runs are whole, belong to one system, and have the same sentences.
+    """Check that runs are not shards, belong to one system, and have the same sentences.
 
     Args:
         runs: the contents of ``run.json``.

@@ -10,7 +10,7 @@ from robustparse.errors import InputError
 _AROUND = " \t\r\n\"'`*_.,:;!()[]{}<>"
 """Characters around a label that do not count."""
 
-# Characters of scripts without blanks around every word: from Thai to Khmer, kana, Han, Hangul.
+# Scripts in which other characters may touch a word: from Thai to Khmer, kana, Han, Hangul.
 _RUNNING = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
@@ -37,7 +37,7 @@ def label_words(labels: Sequence[str] | Mapping[str, str] | None) -> dict[str, s
         labels: labels that stand for themselves, or a mapping from each label to its word.
 
     Raises:
-        InputError: an answer could not tell two of the words apart.
+        InputError: two words are equal up to casing, or one is empty.
     """
     pairs = labels if isinstance(labels, Mapping) else {each: each for each in labels or ()}
     words = {str(label): word for label, word in pairs.items()}  # YAML has numbers as keys
@@ -54,10 +54,10 @@ def label_words(labels: Sequence[str] | Mapping[str, str] | None) -> dict[str, s
 def label_in(answer: str, words: Mapping[str, str]) -> str | None:
     """Return the label that an answer names; None if it names none, or several.
 
-    The whole answer may be the word of a label. Otherwise, exactly one label must occur in it as a
-    word of its own, or anywhere if its script has no blanks between words. A label within a longer
-    label, as `entailment` in `not entailment`, does not count, and neither does one that is denied
-    (`not toxic`, `non-toxic`). Casing does not matter.
+    An answer that equals a label's word names this label. Otherwise, exactly one label must occur
+    in it as a word of its own, or anywhere if its script does not set words apart. A label within a
+    longer label, as `entailment` in `not entailment`, does not count, and neither does one that is
+    denied (`not toxic`, `non-toxic`). Casing does not matter.
 
     Args:
         answer: the text.
