@@ -20,6 +20,7 @@ def chosen_device(setting: str, device: str) -> str:
     Raises:
         InputError: there is no such device.
     """
+    device = str(device)  # in Python it may be a `torch.device`
     named = re.fullmatch(r"auto|cpu|cuda(?::([0-9]{1,3}))?", device)
     key, expected = f"{setting} {device}", "auto, cpu or cuda (or cuda:1 and so on)"
     if named is None:

@@ -12,6 +12,7 @@ import torch
 import robustparse as rp
 from robustparse.api.inputs import system_name
 from robustparse.attacks import AttachmentDrop, Attack, Greedy, LabelFlip, Zheng2020
+from robustparse.certificates.exhaustion import Exhaustive
 from robustparse.cli.main import main
 from robustparse.data import TreebankDataModule
 from robustparse.errors import InputError
@@ -236,6 +237,7 @@ def too_strong() -> Attack:
         ({"limit": 0}, "examples: limit"),
         ({"limit": 2.0}, "limit"),
         ({"limit": True}, "limit"),
+        ({"out": ""}, None),
         ({"seed": "1"}, "seed"),
         ({"attack": too_strong()}, "attack: gamma"),
     ],
@@ -329,6 +331,7 @@ def test_examples_whose_ids_or_gold_answers_cannot_be_used(model, examples):
         (lambda: rp.worst_of_attacks("missing"), None),
         (lambda: rp.worst_of_attacks([Path("missing"), "none"]), None),
         (lambda: rp.certify(len, [], {"good": ["fine"]}), "substitutes"),
+        (lambda: Exhaustive(rp.SubstitutionTable({}, {}), cap=None), "certify: cap"),
         (lambda: HuggingFaceClassifier(torch.nn.Linear(1, 1)), "classifier"),
     ],
 )

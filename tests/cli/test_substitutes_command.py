@@ -125,6 +125,9 @@ MISTAKES = [
     (["--sources", "typos", "--data", "none.conllu"], ["none.conllu"]),
     (["--sources", "typos", "--tagset", "penn"], ["tagset"]),
     (["--sources", "typos", "--cosine", "0.7"], ["cosine"]),
+    (["--sources", "typos", "--contexts", "2"], ["contexts", "masked_lm"]),
+    (["--sources", "wordnet", "--top", "9"], ["top", "neighbours"]),
+    (["--sources", "training_words", "--device", "cpu"], ["device", "masked_lm"]),
     (["--sources", "typos", "--out", "test.conllu"], ["test.conllu"]),
     (["--sources", "typos", "--out", "."], ["folder"]),
 ]

@@ -29,6 +29,13 @@ from robustparse.types import Example, Sentence
 Data: TypeAlias = str | Path | DataFile
 """A data file, or ``"sample"`` for the training split of the built-in data."""
 
+# The sources that read a setting.
+_READERS = {
+    "top": ("neighbours", "masked_lm", "training_words"),
+    "contexts": ("masked_lm",),
+    "device": ("masked_lm",),
+}
+
 
 def substitutes(
     sources: str | Sequence[str],
@@ -128,11 +135,16 @@ def _loaded(names: Sequence[str], settings: SourceSettings) -> dict[str, Source]
     """Make and load all sources; one error names everything that is missing.
 
     Raises:
-        InputError: no source is named, no source has the vectors that ``cosine`` compares, or see
-            `SourceSettings.source` and `Source.load`.
+        InputError: no source is named, none reads a setting, such as the vectors that ``cosine``
+            compares, or see `SourceSettings.source` and `Source.load`.
     """
     if not names:
         raise InputError("names no source", key="sources", expected="at least one")
+    for option, readers in _READERS.items():
+        is_set = getattr(settings, option) != getattr(SourceSettings, option)
+        if is_set and not {name.partition(":")[0] for name in names} & {*readers}:
+            found = f"no source is {' or '.join(readers)}"
+            raise InputError(found, key=option, remedy="leave it out, or add such a source")
     made: dict[str, Source] = {}
 
     def make(name: str) -> None:

@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import Answer, Predict, Propose, Search
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.attacks.victim import Victim, labels_of
 from robustparse.certificates.allowed_inputs import AllowedInputs, Edits, checked_edits
-from robustparse.errors import InputError, check_least
+from robustparse.errors import InputError, check_least, whole_number
 from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Example, Indices, Mask, Predictions, States, TagSequence
 
@@ -190,6 +190,7 @@ class Exhaustive:
     batch_words: int | None = None
 
     def __post_init__(self) -> None:
+        whole_number("certify: cap", self.cap)
         check_least("certify", cap=self.cap, batch_words=self.batch_words)
         edits = [checked_edits(each) for each in self.edits]
         if not edits or len(set(edits)) < len(edits):

@@ -18,6 +18,8 @@ from robustparse.evaluation.attack_log import Format, write_log
 from robustparse.evaluation.records import Summary
 from robustparse.options.recipe import Recipe
 
+NO_LICENSE = "unknown"
+
 
 def attack(
     attack: Attack,
@@ -28,7 +30,7 @@ def attack(
     typed: TypedOptions,
     fraction: float = 1.0,
     format: Format | list[Format] | None = None,
-    license: str = "unknown",
+    license: str = NO_LICENSE,
 ) -> None:
     """Attack a model on a data file, or on typed sentences (``--text`` or ``--interactive``).
 
@@ -47,7 +49,7 @@ def attack(
     """
     only = "applies only with --text or --interactive on the command line"
     refuse(typed, only, "give one of them there, or leave this option out")
-    check_format(data.shard, format)
+    check_format(data.shard, format, license)
     seed = attack.seed if run.seed is None else run.seed
     attack_run = AttackRun(
         folder=Path(out),
@@ -65,12 +67,15 @@ def attack(
             terminal().print(str(path), soft_wrap=True)
 
 
-def check_format(shard: str | None, format: object) -> None:
-    """Check that a shard writes no other formats.
+def check_format(shard: str | None, format: object, license: str) -> None:
+    """Check that a shard writes no other formats, and that a licence is of a dataset.
 
     Raises:
-        InputError: ``--format`` is given with ``--shard``.
+        InputError: ``--format`` is given with ``--shard``, or ``--license`` without a dataset.
     """
+    if license != NO_LICENSE and "dataset" not in as_list(format):
+        found, remedy = "applies to --format dataset only", "add that, or leave this out"
+        raise InputError(found, key="--license", remedy=remedy)
     if shard is not None and format is not None:
         remedy = (
             "leave it out; after merging, run it again with --format and the merged --out, without "

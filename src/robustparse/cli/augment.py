@@ -9,7 +9,7 @@ from robustparse.api.copies_file import CopiesFile, Keep, attack_folder
 from robustparse.api.inputs import Paths, system_name
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
-from robustparse.cli.attack import check_format, print_summary
+from robustparse.cli.attack import NO_LICENSE, check_format, print_summary
 from robustparse.cli.options import AttackOptions, DecodingOptions, ShardedDataOptions, refuse
 from robustparse.data.fractions import FractionOf
 from robustparse.errors import InputError
@@ -36,7 +36,7 @@ def augment(
     tokens: float | None = None,
     keep: Keep = "changed",
     format: Literal["dataset"] | None = None,
-    license: str = "unknown",
+    license: str = NO_LICENSE,
 ) -> None:
     """Write perturbed (--operations) or adversarial (--attack) copies of training sentences.
 
@@ -72,7 +72,7 @@ def augment(
         license: the licence of the sentences, for the card of the dataset, such as cc-by-4.0.
     """
     of_dataset = None if format is None else license
-    check_format(data.shard, format)
+    check_format(data.shard, format, license)
     share, unit = _drawn(fraction, tokens)
     if operations is not None and attack is None and checkpoint is None:
         only = "applies to attacks only"

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +139,9 @@ class Cli(LightningCLI):
             say(message)
         if self.config[self.subcommand].trainer.fast_dev_run:
             return
+        trainer = self.config[self.subcommand].trainer
+        if trainer.gradient_clip_algorithm is not None and not trainer.gradient_clip_val:
+            say("trainer.gradient_clip_algorithm has no effect without gradient_clip_val")
         if self.config[self.subcommand].get("optimizer"):
             say("--optimizer takes the place of model.init_args.optimization and its schedule")
         last = self.folder / LAST
@@ -254,8 +256,8 @@ def _check(config: Any) -> None:
                 remedy="without validation: trainer.limit_val_batches 0" if "val" in name else None,
             )
     clipped = config.trainer.gradient_clip_val
-    if clipped is not None and isnan(clipped):  # every weight would become NaN
-        raise InputError("must be a number, got nan", key="trainer.gradient_clip_val")
+    if clipped is not None and not clipped >= 0:  # by NaN, every weight would become NaN
+        raise InputError(f"must be >= 0, got {clipped}", key="trainer.gradient_clip_val")
     if any(start in str(config.trainer.strategy) for start in _PROCESS_STARTS):
         raise InputError(
             f"got {config.trainer.strategy}",

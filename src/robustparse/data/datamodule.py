@@ -142,12 +142,14 @@ class DataModule(pl.LightningDataModule, ABC):
 
     Attributes:
         endings: the endings of the files in a folder.
+        columns: the names of the columns of tables; an argument of the classes that read them.
 
     Raises:
         InputError: a file cannot be used, or a setting is out of range.
     """
 
     endings: ClassVar[Sequence[str]]
+    columns: list[str] | None = None
 
     def __init__(
         self,
@@ -202,6 +204,9 @@ class DataModule(pl.LightningDataModule, ABC):
         if (path := self.path(split)) is not None:
             return self.read(path)
         sample = self.sample(split)
+        if self.columns is not None:
+            key, remedy = "data.init_args.columns", "leave it out"
+            raise InputError(f"the data {SAMPLE!r} have no columns", key=key, remedy=remedy)
         for example in sample:
             check_length(example.sentence, self.max_length, LIMIT)
         return sample
@@ -238,6 +243,8 @@ class DataModule(pl.LightningDataModule, ABC):
     def copies(self) -> list[tuple[str, Example]]:
         """The perturbed copies to train on, with their files and the ids of the files."""
         copies = []
+        if not self.augmentation.files and replace(self.augmentation, files=None) != Augmentation():
+            warn("data: augmentation has no effect without files")
         for path in map(str, each_path(self.augmentation.files or ())):
             of_file = self.read(path)
             self.check_copies(of_file, path)

@@ -16,7 +16,13 @@ REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a pat
 
 
 def with_home(path: str | Path) -> Path:
-    """Return a path with the user's home folder in place of a first ``~``."""
+    """Return a path with the user's home folder in place of a first ``~``.
+
+    Raises:
+        InputError: it is empty, which would be the current folder.
+    """
+    if path == "":
+        raise InputError("got ''", expected="a path")
     return Path(os.path.expanduser(path))  # noqa: PTH111 - `Path` raises on names such as ~a
 
 

@@ -60,17 +60,18 @@ class Arguments(list[str]):
     def position(self, key: str) -> tuple[Path | str | None, int | None]:
         """Return the file and line of a key, or of the innermost key around it.
 
-        There is no position if the key is an option on the command line. Of a value in several
-        files, the last one counts; a group of keys in several files has no line.
+        There is no position if the key, or a group around it that no file has, is an option on the
+        command line. Of a value in several files, the last one counts; a group of keys, or a list
+        that is added to, in several files has no line.
         """
         key = plain_key(key)
-        typed = (name for name, _, _ in each_option(self) if name not in FILES)
-        if key in map(plain_key, typed):
-            return None, None
+        typed = {plain_key(name) for name, _, _ in each_option(self) if name not in FILES}
         while key:
+            if key in typed:
+                return None, None
             if positions := self.keys.get(key):
                 path, line = positions[-1]
-                inside = f"{key}.", f"{key}["
+                inside = f"{key}.", f"{key}+["
                 if len(positions) == 1 or not any(each.startswith(inside) for each in self.keys):
                     return path, line
                 return " ".join(dict.fromkeys(str(path) for path, _ in positions)), None

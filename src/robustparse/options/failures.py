@@ -18,7 +18,7 @@ from robustparse import trust
 from robustparse.errors import InputError, did_you_mean, reason
 from robustparse.options.arguments import Arguments
 from robustparse.options.installed import CONFIGS, names_in
-from robustparse.options.tokens import YAML
+from robustparse.options.tokens import YAML, each_option
 
 _KEY = re.compile(r'Parser key "([^"]+)":')
 _CLASS = re.compile(r"class_path '([^']+)'")
@@ -30,6 +30,9 @@ _UNKNOWN = re.compile(
     r"(?:[Uu]nrecognized arguments:|does not accept option|Option|import path string:) "
     r"'?(?:--)?([^'=\s]+)"
 )
+_NO_VALUE = re.compile(r"argument \S*?(--[\w.]+)\S*: expected one argument")
+# An option such as --trainer.callbacks.epsilon; if no class takes it, jsonargparse tries the base.
+_ARGUMENT = re.compile(r"NestedArg\(key='([^']+)'")
 _GROUP = re.compile(r"Group '([^']+)' does not accept option")
 # What jsonargparse adds to every error about a union of types.
 _COMMON = (
@@ -48,6 +51,8 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
         arguments: the arguments that were parsed.
         options: the names of the parser's options.
     """
+    if option := _NO_VALUE.search(message):
+        return _without_value(option[1], arguments)
     outer = [key for key, _ in groupby(_KEY.findall(message))]  # it may name one key twice
     unknown = _UNKNOWN.search(message)
     name = unknown[1].removesuffix(".class_path") if unknown else ""
@@ -56,11 +61,15 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     named = "Option '" in message or group is not None
     key = ".".join([*outer, *inside] if unknown and named else outer or [name])
     classes, known = _CLASS.findall(message), [*options]
-    file, line = arguments.position(key)
+    typed = "nrecognized arguments:" in message  # such keys of files have another message
+    file, line = (None, None) if typed else arguments.position(key)
     if classes and file is not None and line is None:
         file, line = arguments.classes.get(classes[-1].rpartition(".")[2], (file, None))
     if denied := _DENIED.search(message):
-        return _denied(denied[1], key, file, line)
+        given = any(denied[1] in token for token in arguments.typed)
+        argument = None if given else _ARGUMENT.search(message)
+        without_class = argument and _without_class(f"--{'.'.join(outer)}", argument[1])
+        return without_class or _denied(denied[1], key, file, line)
     if classes and named:
         known = _arguments_of(classes[-1])
     elif "import path string" in message:
@@ -71,8 +80,9 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
             return InputError(found, path=file, line=line, key=key, expected=expected)
     if group:
         known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
-    dashes = "--" if "arguments:" in message else ""
-    near = remedy = did_you_mean(name, known, dashes) if unknown else None
+    is_word = typed and f"--{name}" not in message  # not an option
+    meant = did_you_mean(name, known, "--" if typed else "")
+    near = remedy = meant if unknown and not is_word else None
     if key == "attack" and name in names_in(CONFIGS / "attack"):
         remedy = f"a file names a recipe by its path; write --attack {name} on the command line"
     if abstract := _ABSTRACT.search(message):
@@ -85,6 +95,28 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
         expected=f"one of {', '.join(known)}" if named and known and not near else None,
         remedy=remedy,
     )
+
+
+def _without_class(option: str, argument: str) -> InputError:
+    """Return the error for an argument of a list's last class, which has none of this name."""
+    key = f"{option}.{argument}"
+    remedy = f"set it directly after the class, as in {option}+ CLASS {key} VALUE"
+    return InputError("no class before it has such a setting", key=key, remedy=remedy)
+
+
+def _without_value(option: str, arguments: Arguments) -> InputError:
+    """Return the error for an option, or one of its settings, whose value is missing.
+
+    It may also begin with a dash: then it was read as another option.
+    """
+    names = [
+        name
+        for name, value, _ in each_option(arguments)
+        if f"{name}.".startswith(f"{option}.") and (value is None or value.startswith("-"))
+    ]
+    name = names[0] if names else option
+    remedy = f"write {name}=VALUE, also if the value begins with a dash"
+    return InputError("has no value", key=name, remedy=remedy)
 
 
 def _kinds_of(key: str, classes: Sequence[str]) -> str:

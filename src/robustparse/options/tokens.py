@@ -202,24 +202,29 @@ def _path(option: str, value: str) -> str:
 
 
 def _with_lists(arguments: Sequence[str], joined: Collection[str]) -> list[str]:
-    """Join the values of each option that takes several, also if it is repeated.
+    """Join the values of each option that takes several where it is given first.
 
-    A pattern such as ``[ab].conllu`` becomes a list: YAML cannot hold it without quotation marks.
+    After it, ``--NAME+`` adds values to those of ``--NAME``. A pattern such as ``[ab].conllu``
+    becomes a list: YAML cannot hold it without quotation marks.
     """
     kept: list[str] = []
     values: dict[str, list[str]] = {}
+    places: dict[str, int] = {}
     current = ""
     for name, value, tokens in each_option(arguments):
         current = name or current
         if value is not None and current in joined:
             values.setdefault(current, []).append(value)
+            if current not in places:
+                places[current] = len(kept)
+                kept.append(current)
         elif name == "--data" and value is not None and _is_pattern(value):
             kept.append(f"{name}={json.dumps([value])}")
         else:
             kept += tokens
     for name, several in values.items():
         plain = len(several) == 1 and not _is_pattern(several[0])
-        kept.append(f"{name}={several[0] if plain else json.dumps(several)}")
+        kept[places[name]] = f"{name}={several[0] if plain else json.dumps(several)}"
     return kept
 
 
