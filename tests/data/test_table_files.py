@@ -47,6 +47,9 @@ CSV = {
     "semicolons without quotes": 'text;label\na "fine" film , really;pos\ndull;neg\n',
     "tabs": 'text\tlabel\n"a ""fine"" film , really"\tpos\ndull\tneg\n',
     "as Excel says": 'sep=;\r\ntext;label\r\n"a ""fine"" film , really";pos\r\ndull;neg\r\n',
+    "line break in another cell": (
+        'text,label,note\n"a ""fine"" film , really",pos,"a\nb"\ndull,neg,"c\n"\n'
+    ),
     "line break in a cell": 'text,label\n"a ""fine""\nfilm , really",pos\ndull,neg\n',
     "no header": '"a ""fine"" film , really",pos\ndull,neg\n',
     "byte order mark": '\ufefftext,label\n"a ""fine"" film , really",pos\ndull,neg\n',

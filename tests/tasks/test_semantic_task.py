@@ -222,8 +222,9 @@ def test_copies_with_other_tokens_are_refused(tmp_path: Path):
 RAW = """\
 show me rivers in new york .	show me river in s0	( a s0 )	{"s0": "new york"}	exact
 is c0 the capital of new york ?	is c0 the capit of s0	( b c0 s0 )	{"s0": "new york", "c0": ""}
-rivers	river	( a r0 )	{}
+rivers	river	( a r0 )	{"s0": null}
 """
+"""The last line has a key of other lines, as in rows of Parquet."""
 
 
 def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):

@@ -429,9 +429,10 @@ def _cells(cells: list[str], layout: Layout) -> str:
     if layout.kind == "tsv":
         return "\t".join(cells)
     out = io.StringIO()
+    # Python 3.12 and earlier quote a cell with a line break only if it is in the line terminator.
     if layout.kind == "quoted tsv":
-        writer = csv.writer(out, "excel-tab", quoting=csv.QUOTE_ALL, lineterminator="")
+        writer = csv.writer(out, "excel-tab", quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     else:
-        writer = csv.writer(out, "excel", delimiter=layout.delimiter, lineterminator="")
+        writer = csv.writer(out, "excel", delimiter=layout.delimiter, lineterminator="\r\n")
     writer.writerow(cells)
-    return out.getvalue()
+    return out.getvalue().removesuffix("\r\n")
