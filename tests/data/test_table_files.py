@@ -473,6 +473,10 @@ def test_raw_utterances_are_read_from_every_kind(tmp_path: Path):
     paths = [
         write(tmp_path / "x.tsv", "\t".join(raw[0]) + "\n"),
         write(tmp_path / "h.tsv", "\t".join(names) + "\n" + "\t".join(raw[0]) + "\n"),
+        write(
+            tmp_path / "order.tsv",
+            'Form\tid\tText\tSlots\tRaw\n( a r0 )\t{1\tshow river\t{"r0": "rivers"}\tshow rivers\n',
+        ),
         write(tmp_path / "x.csv", 'show rivers,show river,( a r0 ),"{""r0"": ""rivers""}"\n'),
         named(tmp_path / "x.jsonl", rows),
         named(tmp_path / "x.parquet", rows),
