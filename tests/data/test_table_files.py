@@ -53,6 +53,7 @@ CSV = {
     "line break in a cell": 'text,label\n"a ""fine""\nfilm , really",pos\ndull,neg\n',
     "no header": '"a ""fine"" film , really",pos\ndull,neg\n',
     "byte order mark": '\ufefftext,label\n"a ""fine"" film , really",pos\ndull,neg\n',
+    "joined files": '\ufefftext,label\n"a ""fine"" film , really",pos\n\ufeffdull,neg\n',
     "spaces after commas": 'label, text\npos, "a ""fine"" film , really"\nneg, dull\n',
     "index of pandas": ',text,label\n0,"a ""fine"" film , really",pos\n1,dull,neg\n',
 }
