@@ -36,7 +36,7 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[Re
         with located(path, line):
             words = _texts(values.get(names[0]), names[0], "words")
             tags = (UNTAGGED,) * len(words)
-            if gold or values.get(names[1]) is not None:
+            if gold or values.get(names[1]):
                 tags = _texts(values.get(names[1]), names[1], "tags")
             if len(tags) != len(words):
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
