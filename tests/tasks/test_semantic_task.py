@@ -328,6 +328,12 @@ def test_the_other_of_two_columns_holds_the_forms(tmp_path: Path):
         (tmp_path / name).write_text(text)
         (example,) = TASK.files.read(tmp_path / name)
         assert (example.sentence.words, str(example.gold)) == (("a",), "( a s0 )")
+    (tmp_path / "x.csv").write_text("id,question\nq1,a\n")
+    (example,) = TASK.files.read(tmp_path / "x.csv", gold=False)
+    assert example.gold == ""
+    assert TASK.files.write(example, None, "( a s0 )") == "q1,a,( a s0 )\n"
+    with pytest.raises(InputError, match="no column 'label'"):
+        TASK.files.read(tmp_path / "x.csv")
 
 
 def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):

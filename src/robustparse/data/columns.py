@@ -315,8 +315,9 @@ class _Choice:
             if usual in spelt:
                 return spelt[usual]
         others = [name for name in names if name not in texts]
-        if form.raw:  # forms differ from row to row
-            return others[0] if len(names) == 2 and len(others) == 1 else missing
+        if form.raw:
+            alone = len(names) == 2 and len(others) == 1
+            return others[0] if alone and self._could_be_forms(others[0]) else missing
         possible = [name for name in others if self._could_be_labels(name)]
         if len(possible) != 1:
             return missing
@@ -332,6 +333,10 @@ class _Choice:
             return sum(1 if label in known else -1 for label in labels) > 0
         counts = Counter(labels)
         return 1 < len(counts) <= counts.total() // 2
+
+    def _could_be_forms(self, name: str) -> bool:
+        """Tell whether a column holds a cell of several tokens; ids of utterances do not."""
+        return any(" " in label_text(row.get(name)) for _, row in self.table.rows)
 
     def _no_column(
         self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
