@@ -209,6 +209,11 @@ def test_sentences_may_repeat_one_word(tmp_path):
         ("a.conllu", CONLLU.replace("VERB", "_"), 7),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"]}\n{"tokens": ["a"], "tags": []}\n', 2),
         ("a.jsonl", '{"tokens": ["a"], "tags": [1]}\n', 1),
+        (
+            "a.json",
+            '[{"tokens": ["a"], "tags": ["O"]},\n{"tokens": ["a"], "tags": ["O"], "label": "x"}]',
+            1,
+        ),
         ("a.jsonl", '{"tokens": ["a", "b"], "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": "a b", "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": null}\n', 1),

@@ -26,7 +26,7 @@ def read_rows(
 ) -> Iterable[ReadSentence]:
     """Return the sentences of rows; see `TagReader`."""
     table = read_table(path, keep)
-    names = row_columns(columns, table.first[1])
+    names = row_columns(columns, {name: None for _, values in table.rows for name in values})
     return repeatable(partial(_each_of_rows, table, names, gold), keep)
 
 
@@ -67,8 +67,12 @@ def _label(cell: object, name: str, gold: bool) -> str:
 def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any]) -> tuple[str, ...]:
     """Return the names of the columns of words and tags, and of the label if there is one.
 
+    Args:
+        columns: the names that were set.
+        values: all columns; rows of JSON may lack some.
+
     Raises:
-        InputError: the first row does not have the columns.
+        InputError: there are no such columns.
     """
     if columns is None:
         usual = [next((name for name in names if name in values), None) for names in _USUAL]
