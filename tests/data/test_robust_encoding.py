@@ -136,6 +136,7 @@ CLUSTER = '{"code": "big", "words": {"big": 1, "large": 0}}'
 @pytest.mark.parametrize(
     ("lines", "line"),
     [
+        ("", None),
         ('{"code": "big"}', 2),
         ('{"code": "big", "words": ["big"]}', 2),
         ('{"code": "big", "words": {}}', 2),
@@ -151,7 +152,7 @@ CLUSTER = '{"code": "big", "words": {"big": 1, "large": 0}}'
         (f"{CLUSTER}\nbig", 3),
     ],
 )
-def test_a_line_that_is_no_cluster_is_named(tmp_path: Path, lines: str, line: int) -> None:
+def test_a_line_that_is_no_cluster_is_named(tmp_path: Path, lines: str, line: int | None) -> None:
     path = tmp_path / "encoding.jsonl"
     path.write_text("{}\n" + lines)
     with pytest.raises(InputError) as error:

@@ -47,9 +47,13 @@ CSV = {
     "semicolons without quotes": 'text;label\na "fine" film , really;pos\ndull;neg\n',
     "tabs": 'text\tlabel\n"a ""fine"" film , really"\tpos\ndull\tneg\n',
     "as Excel says": 'sep=;\r\ntext;label\r\n"a ""fine"" film , really";pos\r\ndull;neg\r\n',
+    "line break in another cell": (
+        'text,label,note\n"a ""fine"" film , really",pos,"a\nb"\ndull,neg,"c\n"\n'
+    ),
     "line break in a cell": 'text,label\n"a ""fine""\nfilm , really",pos\ndull,neg\n',
     "no header": '"a ""fine"" film , really",pos\ndull,neg\n',
     "byte order mark": '\ufefftext,label\n"a ""fine"" film , really",pos\ndull,neg\n',
+    "joined files": '\ufefftext,label\n"a ""fine"" film , really",pos\n\ufeffdull,neg\n',
     "spaces after commas": 'label, text\npos, "a ""fine"" film , really"\nneg, dull\n',
     "index of pandas": ',text,label\n0,"a ""fine"" film , really",pos\n1,dull,neg\n',
 }
@@ -470,6 +474,10 @@ def test_raw_utterances_are_read_from_every_kind(tmp_path: Path):
     paths = [
         write(tmp_path / "x.tsv", "\t".join(raw[0]) + "\n"),
         write(tmp_path / "h.tsv", "\t".join(names) + "\n" + "\t".join(raw[0]) + "\n"),
+        write(
+            tmp_path / "order.tsv",
+            'Form\tid\tText\tSlots\tRaw\n( a r0 )\t{1\tshow river\t{"r0": "rivers"}\tshow rivers\n',
+        ),
         write(tmp_path / "x.csv", 'show rivers,show river,( a r0 ),"{""r0"": ""rivers""}"\n'),
         named(tmp_path / "x.jsonl", rows),
         named(tmp_path / "x.parquet", rows),

@@ -301,6 +301,8 @@ def test_splits_are_found_by_the_end_of_their_names(tmp_path: Path):
     assert str(find_split("datasets:imdb", "dev", ENDINGS)) == "datasets:imdb:validation"
     saved_split = tmp_path / "x" / "validation"
     assert find_split(saved(tmp_path / "x").parent, "dev", ENDINGS) == saved_split
+    saved_split.rename(saved_split.with_name("valid"))
+    assert find_split(tmp_path / "x", "dev", ENDINGS).name == "valid"
     (tmp_path / "train.jsonl").write_text("{}")
     for split, count in (("train", 2), ("test", 0)):
         with pytest.raises(InputError) as error:

@@ -222,8 +222,9 @@ def test_copies_with_other_tokens_are_refused(tmp_path: Path):
 RAW = """\
 show me rivers in new york .	show me river in s0	( a s0 )	{"s0": "new york"}	exact
 is c0 the capital of new york ?	is c0 the capit of s0	( b c0 s0 )	{"s0": "new york", "c0": ""}
-rivers	river	( a r0 )	{}
+rivers	river	( a r0 )	{"s0": null}
 """
+"""The last line has a key of other lines, as in rows of Parquet."""
 
 
 def test_raw_texts_are_reworded_and_read_as_slots_and_stems(tmp_path: Path):
@@ -327,6 +328,12 @@ def test_the_other_of_two_columns_holds_the_forms(tmp_path: Path):
         (tmp_path / name).write_text(text)
         (example,) = TASK.files.read(tmp_path / name)
         assert (example.sentence.words, str(example.gold)) == (("a",), "( a s0 )")
+    (tmp_path / "x.csv").write_text("id,question\nq1,a\n")
+    (example,) = TASK.files.read(tmp_path / "x.csv", gold=False)
+    assert example.gold == ""
+    assert TASK.files.write(example, None, "( a s0 )") == "q1,a,( a s0 )\n"
+    with pytest.raises(InputError, match="no column 'label'"):
+        TASK.files.read(tmp_path / "x.csv")
 
 
 def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):

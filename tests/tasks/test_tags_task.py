@@ -166,10 +166,16 @@ def test_numbers_of_a_dataset_become_its_names(tmp_path):
     features = datasets.Features(
         {"tokens": datasets.Sequence(datasets.Value("string")), "ner_tags": names}
     )
-    data = datasets.Dataset.from_dict({"tokens": [["a", "b"]], "ner_tags": [[1, 0]]}, features)
-    data.save_to_disk(str(tmp_path / "d"))
-    (example,) = TAGS.files.read(tmp_path / "d")
-    assert example.gold.tags == ("B-x", "O")
+    for missing in (None, [], [1, None]):
+        rows = {"tokens": [["a", "b"]] * 2, "ner_tags": [[1, 0], missing]}
+        data = datasets.Dataset.from_dict(rows, features)
+        data.save_to_disk(str(tmp_path / "d"))
+        with pytest.raises(InputError) as error:
+            TAGS.files.read(tmp_path / "d")
+        assert (error.value.key, error.value.line) == ("ner_tags", 2)
+        if not missing:
+            examples = TAGS.files.read(tmp_path / "d", gold=False)
+            assert [each.gold.tags for each in examples] == [("B-x", "O"), ("_", "_")]
 
 
 def test_words_may_hold_blanks(tmp_path):
@@ -203,6 +209,11 @@ def test_sentences_may_repeat_one_word(tmp_path):
         ("a.conllu", CONLLU.replace("VERB", "_"), 7),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"]}\n{"tokens": ["a"], "tags": []}\n', 2),
         ("a.jsonl", '{"tokens": ["a"], "tags": [1]}\n', 1),
+        (
+            "a.json",
+            '[{"tokens": ["a"], "tags": ["O"]},\n{"tokens": ["a"], "tags": ["O"], "label": "x"}]',
+            1,
+        ),
         ("a.jsonl", '{"tokens": ["a", "b"], "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": "a b", "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": null}\n', 1),

@@ -155,12 +155,12 @@ class _Choice:
             return self._by_name()
         line, first = table.first
         cells = [label_text(cell) for cell in first.values()]
+        if self._names_columns(cells):
+            return replace(self, table=with_names(table))._by_name()
         is_raw = form.raw and len(cells) > 3 and self.columns is None
         if is_raw and all(map(_holds_slots, table.others)):
             is_header = not _holds_slots(table.first) and form.is_header(table, self.known)
             return (self._below(cells) if is_header else self)._by_position(line)
-        if self._names_columns(cells):
-            return replace(self, table=with_names(table))._by_name()
         # Names that a table without a header has by its positions.
         texts = [(form.texts[0],), *form.pairs[:1]]
         if self.columns is not None and list(self.columns) not in [
@@ -268,7 +268,10 @@ class _Choice:
         else:
             texts = self._text_columns(names)
             label = self._label_column(names, texts)
-        raw = ("raw", "slots") if self.form.raw and {"raw", "slots"} <= set(names) else None
+        spelt = _spellings(names)
+        raw = None
+        if self.form.raw and {"raw", "slots"} <= spelt.keys():
+            raw = spelt["raw"], spelt["slots"]
         needed = (*texts, *([label] if self.labelled else []), *(raw or ()))
         for line, values in self.table.rows:
             for name in needed:
@@ -286,7 +289,7 @@ class _Choice:
         form, columns = self.form, self.known.columns
         if columns and set(columns[:-1]) <= set(names):
             return tuple(columns[:-1])
-        spelt = {name.lower(): name for name in reversed(names)}
+        spelt = _spellings(names)
         for wanted in (*form.pairs, *((text,) for text in form.texts)):
             if all(name in spelt for name in wanted):
                 return tuple(spelt[name] for name in wanted)
@@ -307,13 +310,14 @@ class _Choice:
             missing = columns[-1]
         if missing in names:
             return missing
-        spelt = {name.lower(): name for name in reversed(names)}
+        spelt = _spellings(names)
         for usual in form.labels:
             if usual in spelt:
                 return spelt[usual]
         others = [name for name in names if name not in texts]
-        if form.raw:  # forms differ from row to row
-            return others[0] if len(names) == 2 and len(others) == 1 else missing
+        if form.raw:
+            alone = len(names) == 2 and len(others) == 1
+            return others[0] if alone and self._could_be_forms(others[0]) else missing
         possible = [name for name in others if self._could_be_labels(name)]
         if len(possible) != 1:
             return missing
@@ -329,6 +333,10 @@ class _Choice:
             return sum(1 if label in known else -1 for label in labels) > 0
         counts = Counter(labels)
         return 1 < len(counts) <= counts.total() // 2
+
+    def _could_be_forms(self, name: str) -> bool:
+        """Tell whether a column holds a cell of several tokens; ids of utterances do not."""
+        return any(" " in label_text(row.get(name)) for _, row in self.table.rows)
 
     def _no_column(
         self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
@@ -346,6 +354,11 @@ class _Choice:
             remedy=f"name the columns of the {columns} with --columns, such as '{such}' "
             "(data.init_args.columns of a configuration)",
         )
+
+
+def _spellings(names: Sequence[str]) -> dict[str, str]:
+    """Map each name in lower case to the first column that has it in any casing."""
+    return {name.lower(): name for name in reversed(names)}
 
 
 def choose_alike(

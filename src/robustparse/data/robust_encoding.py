@@ -162,6 +162,9 @@ class Encoding:
                     raise InputError("not a cluster", expected=expected, remedy=_REMEDY)
                 _check_cluster(row["code"], row["words"], taken)
             clusters[row["code"]] = row["words"]
+        if not clusters:  # such as a lexicon, one JSON object
+            expected = "a line of settings, then one for each cluster"
+            raise InputError("no cluster", path=path, expected=expected, remedy=_REMEDY)
         return cls(clusters, settings)
 
 

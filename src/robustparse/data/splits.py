@@ -36,35 +36,36 @@ def find_split(folder: str | Path, split: str, endings: Sequence[str]) -> Path:
     """
     folder = with_home(folder)
     if ".parquet" not in endings:  # no tables, and so no datasets
-        return _split_file(folder, split, endings)
-    of_dataset = "validation" if split == "dev" else split
+        return _split_file(folder, split, endings, lambda _: False)
     if str(folder).startswith(HUB):
-        return Path(f"{folder}:{of_dataset}")
+        return Path(f"{folder}:{'validation' if split == 'dev' else split}")
     if (folder / "state.json").exists():
         remedy = f"name it with {split}_file"
         if split != "dev":
             remedy += ", and the development data with dev_file"
         problem = "a dataset without splits"
         raise InputError(problem, path=folder, expected="a folder of splits", remedy=remedy)
-    names = (split, of_dataset)
-    return _split_file(folder, split, endings, lambda path: path.name in names and is_dataset(path))
+    return _split_file(folder, split, endings, is_dataset)
 
 
 def _split_file(
     folder: Path,
     split: str,
     endings: Sequence[str],
-    is_split: Callable[[Path], bool] = lambda _: False,
+    may_be_split: Callable[[Path], bool],
 ) -> Path:
-    """Return the file of a split; ``is_split`` tells whether another file or folder holds it."""
+    """Return the file of a split, or the folder with its name for which ``may_be_split`` holds."""
     check_folder(folder, expected=f"a folder with {split}{endings[0]} in it")
     names = _DEV if split == "dev" else split
     ending = rf"({_NUMBERS}{_FINGERPRINT})?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    folders = [
+        path for path in visible if re.fullmatch(names, path.name, re.I) and may_be_split(path)
+    ]
     matching: list[Path] = []
     for before in (r"(.*[\W\d_])?", ".*"):
         name = re.compile(rf"{before}({names}){ending}", re.IGNORECASE)
-        matching = [path for path in visible if name.fullmatch(plain_name(path)) or is_split(path)]
+        matching = folders + [path for path in visible if name.fullmatch(plain_name(path))]
         if matching:
             break
     if parts := _numbered_parts(folder, matching):

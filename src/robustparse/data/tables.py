@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -361,19 +361,18 @@ def _named_rows(path: Path, data: Any) -> Table:
     data = data.with_format(None)
     names = [name for name, feature in data.features.items() if not hasattr(feature, "decode")]
     features = {name: data.features[name] for name in names}
-    classes = {name: getattr(each, "names", None) for name, each in features.items()}
+    classes = {name: each.names for name, each in features.items() if hasattr(each, "names")}
     listed = {
-        name: labels
+        name: each.feature.names
         for name, each in features.items()
-        if (labels := getattr(getattr(each, "feature", None), "names", None)) is not None
+        if hasattr(getattr(each, "feature", None), "names")
     }
     rows = []
     for number, row in enumerate(data.select_columns(names), start=1):
         for name, labels in classes.items():
-            if labels is not None and isinstance(value := row[name], int):
-                row[name] = labels[value] if value >= 0 else None
+            row[name] = _class_name(row[name], labels)
         for name, labels in listed.items():
-            row[name] = [labels[each] if each >= 0 else None for each in row[name] or ()]
+            row[name] = row[name] and [_class_name(each, labels) for each in row[name]]
         try:
             check_texts(row)
         except ValueError as error:
@@ -382,6 +381,10 @@ def _named_rows(path: Path, data: Any) -> Table:
     if not rows:
         raise InputError(_EMPTY, path=path)
     return Table(path, "json lines", True, rows)
+
+
+def _class_name(number: int | None, names: Sequence[str]) -> str | None:
+    return None if number is None or number < 0 else names[number]
 
 
 # Writing
@@ -429,9 +432,10 @@ def _cells(cells: list[str], layout: Layout) -> str:
     if layout.kind == "tsv":
         return "\t".join(cells)
     out = io.StringIO()
+    # Python 3.12 and earlier quote a cell with a line break only if it is in the line terminator.
     if layout.kind == "quoted tsv":
-        writer = csv.writer(out, "excel-tab", quoting=csv.QUOTE_ALL, lineterminator="")
+        writer = csv.writer(out, "excel-tab", quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     else:
-        writer = csv.writer(out, "excel", delimiter=layout.delimiter, lineterminator="")
+        writer = csv.writer(out, "excel", delimiter=layout.delimiter, lineterminator="\r\n")
     writer.writerow(cells)
-    return out.getvalue()
+    return out.getvalue().removesuffix("\r\n")

@@ -167,15 +167,15 @@ def _each_line(path: Path) -> Iterator[str]:
 
 
 def _decoded(content: bytes, path: Path, first: int) -> str:
-    """Decode UTF-8.
+    """Decode UTF-8 without byte order marks, which joined files have in front of later lines, too.
 
     Args:
-        content: bytes of a file.
+        content: whole lines of a file.
         path: the file.
-        first: the number of the first line in them; a byte order mark may stand before line 1.
+        first: the number of the first line in them.
     """
     try:
-        text = content.decode("utf-8-sig" if first == 1 else "utf-8")
+        text = content.decode("utf-8-sig").replace("\n\ufeff", "\n")
     except UnicodeDecodeError as error:
         # The position is relative to the bytes after a byte order mark.
         line = first + error.object[: error.start].count(b"\n")

@@ -26,7 +26,7 @@ def read_rows(
 ) -> Iterable[ReadSentence]:
     """Return the sentences of rows; see `TagReader`."""
     table = read_table(path, keep)
-    names = row_columns(columns, table.first[1])
+    names = row_columns(columns, {name: None for _, values in table.rows for name in values})
     return repeatable(partial(_each_of_rows, table, names, gold), keep)
 
 
@@ -36,7 +36,7 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[Re
         with located(path, line):
             words = _texts(values.get(names[0]), names[0], "words")
             tags = (UNTAGGED,) * len(words)
-            if gold or values.get(names[1]) is not None:
+            if gold or values.get(names[1]):
                 tags = _texts(values.get(names[1]), names[1], "tags")
             if len(tags) != len(words):
                 raise InputError(f"{len(tags)} tags for {len(words)} words", key=names[1])
@@ -67,8 +67,12 @@ def _label(cell: object, name: str, gold: bool) -> str:
 def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any]) -> tuple[str, ...]:
     """Return the names of the columns of words and tags, and of the label if there is one.
 
+    Args:
+        columns: the names that were set.
+        values: all columns; rows of JSON may lack some.
+
     Raises:
-        InputError: the first row does not have the columns.
+        InputError: there are no such columns.
     """
     if columns is None:
         usual = [next((name for name in names if name in values), None) for names in _USUAL]

@@ -163,10 +163,13 @@ class RawReading(Reading):
 def slots_of(cell: object) -> dict[str, str]:
     """Return the slots in a cell, which holds a JSON object or its text.
 
+    Parquet and datasets store objects with the keys of all rows: missing ones are null.
+
     Raises:
         InputError: the cell holds something else.
     """
-    return dict(cell) if isinstance(cell, dict) else decode_json(str(cell), dict)
+    slots = cell if isinstance(cell, dict) else decode_json(str(cell), dict)
+    return {slot: text for slot, text in slots.items() if text is not None}
 
 
 def check_raw(cells: Sequence[object]) -> None:
