@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from jsonargparse import ArgumentParser
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import load_models
-from robustparse.api.sources import DataFile
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.training_words import TrainingWords
 from robustparse.attacks.constraints.tagging.tags import AttackableTags

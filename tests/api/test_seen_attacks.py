@@ -118,7 +118,8 @@ def test_tables_are_compared_by_their_words(folder: Path) -> None:
         configure(folder / "run", callback("ASCC", table=name))
         assert seen_attacks([within]) == [expected]
         encoding = {"substitutes": SubstitutionTable.read(folder / name).digest}
-        (folder / "codes.jsonl").write_text(json.dumps(encoding) + "\n")
+        cluster = {"code": "big", "words": {"big": 1}}
+        (folder / "codes.jsonl").write_text(f"{json.dumps(encoding)}\n{json.dumps(cluster)}\n")
         configure(folder / "run", model={"encoding": "codes.jsonl"})
         assert seen_attacks([within]) == [expected]
     (folder / "codes.jsonl").write_text("{}\n")

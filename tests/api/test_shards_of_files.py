@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robustparse.api.sources import DataFile
+from robustparse.api.data_sources import DataFile
 from robustparse.data.columns import Known, tell
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError

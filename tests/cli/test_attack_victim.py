@@ -10,7 +10,7 @@ from command_runs import mistake, table
 
 import robustparse as rp
 from robustparse import trust
-from robustparse.api.sources import NamedVictim
+from robustparse.api.victim_sources import NamedVictim
 from robustparse.cli.main import main
 from robustparse.errors import InputError
 from robustparse.evaluation.example_records import read_records

@@ -18,8 +18,8 @@ from command_runs import mistake, stop_after
 from kinds_of_data import COMMANDS, arguments, make, output, written
 
 from forks import Forked
+from robustparse.api.data_sources import DataFile
 from robustparse.api.merge import merge
-from robustparse.api.sources import DataFile
 from robustparse.cli.main import main
 from robustparse.data.sample.tags import sample_tags
 from robustparse.data.shard import Shard

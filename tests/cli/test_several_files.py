@@ -15,7 +15,7 @@ from kinds_of_data import COMMANDS, TASKS, arguments, make, written
 from tiny_runs import fit, write_config
 
 import robustparse
-from robustparse.api.sources import DataFile
+from robustparse.api.data_sources import DataFile
 from robustparse.cli.main import main, run
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError

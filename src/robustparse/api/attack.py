@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import cast
 
 from robustparse.api.attack_run import AttackRun
+from robustparse.api.data_sources import data_source
 from robustparse.api.inputs import system_name
 from robustparse.api.results import AttackResults
-from robustparse.api.sources import Checkpoints, GivenVictim, VictimSource, data_source
 from robustparse.api.temporary_folder import results_in
+from robustparse.api.victim_sources import Checkpoints, GivenVictim, VictimSource
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError, whole_number
 from robustparse.evaluation.clean import AnsweringVictim

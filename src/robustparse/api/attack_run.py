@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from robustparse import trust
+from robustparse.api.data_sources import DataSource, settings_of
 from robustparse.api.progress import attack_progress
-from robustparse.api.sources import DataSource, VictimSource, settings_of
+from robustparse.api.victim_sources import VictimSource
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
 from robustparse.devices import gpus

@@ -13,8 +13,8 @@ from typing import Any
 
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.copies_file import CopiesFile, Keep
+from robustparse.api.data_sources import DataFile
 from robustparse.api.printed_tables import terminal
-from robustparse.api.sources import DataFile
 from robustparse.attacks.attack import Attack
 from robustparse.attacks.constraints.similarity import TextSimilarity
 from robustparse.data.fractions import draw_fraction

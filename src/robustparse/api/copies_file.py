@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.printed_tables import terminal
-from robustparse.api.sources import DataFile
 from robustparse.data.datamodule import SAMPLE
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums

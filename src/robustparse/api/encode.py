@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from robustparse.api.sources import DataFile, DataSource, GivenExamples, data_source
+from robustparse.api.data_sources import DataFile, DataSource, GivenExamples, data_source
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.clustering import Fidelity, clusters

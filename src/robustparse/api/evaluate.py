@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from robustparse.api.attack import Examples, Victims, victim_source
+from robustparse.api.data_sources import data_source
 from robustparse.api.inputs import check_same_kind, data_files, file_names, system_name
 from robustparse.api.results import Scores
-from robustparse.api.sources import data_source
 from robustparse.data.datamodule import SAMPLE
 from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import predictions, scores_of

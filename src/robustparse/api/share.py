@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import digest
-from robustparse.api.sources import DataFile
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.errors import InputError
 from robustparse.evaluation.record_files import read_record

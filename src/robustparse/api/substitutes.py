@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from robustparse.api.data_sources import DataFile, DataSource, GivenExamples, data_source
 from robustparse.api.progress import word_progress
-from robustparse.api.sources import DataFile, DataSource, GivenExamples, data_source
 from robustparse.api.taggers import tagger_named
 from robustparse.attacks.pooled_substitutes import (
     Substitutes,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from robustparse.api.attack_run import AttackRun
+from robustparse.api.data_sources import DataFile, GivenExamples
 from robustparse.api.inputs import Paths
-from robustparse.api.sources import DataFile, GivenExamples, GivenVictim, VictimSource
+from robustparse.api.victim_sources import GivenVictim, VictimSource
 from robustparse.errors import InputError, check_least
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.evaluation.comparison import SentenceCounts, read_counts

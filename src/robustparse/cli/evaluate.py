@@ -8,7 +8,7 @@ from typing import Any
 
 from robustparse.api.inputs import digest, system_name
 from robustparse.api.printed_tables import pairs_table, print_table, score_table, service_note
-from robustparse.api.sources import Checkpoints
+from robustparse.api.victim_sources import Checkpoints
 from robustparse.attacks.victim import counts_of
 from robustparse.cli.options import ShardedDataOptions, VictimOptions
 from robustparse.data.columns import columns_of

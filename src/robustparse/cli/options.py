@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import Paths
-from robustparse.api.sources import Checkpoints, DataFile, NamedVictim
+from robustparse.api.victim_sources import Checkpoints, NamedVictim
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.fractions import FractionOf
 from robustparse.data.shard import Shard

@@ -5,9 +5,10 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import Paths, check_same_kind
 from robustparse.api.printed_tables import terminal
-from robustparse.api.sources import Checkpoints, DataFile
+from robustparse.api.victim_sources import Checkpoints
 from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.cli.text_pieces import RAW, STANDARD, TextPieces, ending_of, shown

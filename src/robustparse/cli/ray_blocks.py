@@ -17,10 +17,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import checkpoint_files, digest
 from robustparse.api.merge import check_free
 from robustparse.api.progress import block_progress
-from robustparse.api.sources import DataFile, victims_stay_open
+from robustparse.api.victim_sources import victims_stay_open
 from robustparse.cli.merge import merge
 from robustparse.cli.options import ShardOptions, as_list
 from robustparse.data.shard import Shard

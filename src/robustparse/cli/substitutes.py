@@ -2,8 +2,8 @@
 
 from rich.table import Table
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.printed_tables import plain_table, print_table, shown, terminal
-from robustparse.api.sources import DataFile
 from robustparse.api.substitutes import substitutes as make_table
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.options import TextOptions, as_list

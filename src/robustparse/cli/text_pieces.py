@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
-from robustparse.api.sources import known_to
+from robustparse.api.victim_sources import known_to
 from robustparse.cli.options import TextOptions
 from robustparse.data.chosen import Choose
 from robustparse.data.length import check_length

@@ -9,7 +9,7 @@ from rich.table import Table
 from robustparse import __version__
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import plain_table, print_table
-from robustparse.api.sources import VictimSource
+from robustparse.api.victim_sources import VictimSource
 from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
