@@ -85,6 +85,7 @@ LINES = {
     "an open quotation mark": ('text,label\na,pos\n"b c,neg\nd,pos\n', 3, "not CSV"),
     "an empty text": ('text,label\n"a\nb",pos\n"",neg\n', 4, "an empty text"),
     "a name twice": ("text,text,label\na,b,pos\n", 1, "the column 'text' twice"),
+    "an empty first line": ('\ntext,label\n"a, b",pos\n', 1, "an empty text"),
     "four columns without names": ("a,b,c,pos\n", 1, "4 columns"),
     "a header again": ("text,label\na,pos\ntext,label\nb,neg\n", 3, "the header of line 1"),
     "no label": ("text,id\na,1\nb,2\n", 2, "no column 'label'"),
