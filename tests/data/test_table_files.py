@@ -164,6 +164,13 @@ def test_a_csv_column_of_texts_begins_with_its_name(tmp_path: Path):
     assert [text for text, _ in texts_of(path, labelled=False)] == ["great", "a film", "dull"]
 
 
+@pytest.mark.parametrize("content", ["a film\ngood, bad film\n", "good, bad film\na film\n"])
+def test_texts_of_csv_are_not_cut_at_commas_without_quotation_marks(content: str, tmp_path: Path):
+    with pytest.raises(InputError) as error:
+        texts_of(write(tmp_path / "x.csv", content), labelled=False)
+    assert error.value.line == 2
+
+
 ROWS = [("good film , really", "pos"), ("bad film", "neg")] * 6
 
 
