@@ -85,6 +85,7 @@ LINES = {
     "an open quotation mark": ('text,label\na,pos\n"b c,neg\nd,pos\n', 3, "not CSV"),
     "an empty text": ('text,label\n"a\nb",pos\n"",neg\n', 4, "an empty text"),
     "a name twice": ("text,text,label\na,b,pos\n", 1, "the column 'text' twice"),
+    "an empty first line": ('\ntext,label\n"a, b",pos\n', 1, "an empty text"),
     "four columns without names": ("a,b,c,pos\n", 1, "4 columns"),
     "a header again": ("text,label\na,pos\ntext,label\nb,neg\n", 3, "the header of line 1"),
     "no label": ("text,id\na,1\nb,2\n", 2, "no column 'label'"),
@@ -161,6 +162,13 @@ def test_a_csv_column_of_texts_begins_with_its_name(tmp_path: Path):
     assert texts_of(path, labelled=False) == [("a film", ""), ("no film", "")]
     path = write(tmp_path / "x.csv", "great\na film\ndull\n")
     assert [text for text, _ in texts_of(path, labelled=False)] == ["great", "a film", "dull"]
+
+
+@pytest.mark.parametrize("content", ["a film\ngood, bad film\n", "good, bad film\na film\n"])
+def test_texts_of_csv_are_not_cut_at_commas_without_quotation_marks(content: str, tmp_path: Path):
+    with pytest.raises(InputError) as error:
+        texts_of(write(tmp_path / "x.csv", content), labelled=False)
+    assert error.value.line == 2
 
 
 ROWS = [("good film , really", "pos"), ("bad film", "neg")] * 6

@@ -360,6 +360,7 @@ NAMES = {
     ),
     "parts and a file": (("train-00000-of-00001.{}", "train.{}"), "train", None),
     "two files": (("dev.{}", "validation.{}"), "dev", None),
+    "val": (("my_val.{}", "eval.{}"), "dev", "my_val.{}"),
     "none": (("eval.{}", "dev.txt", "dev"), "dev", None),
 }
 

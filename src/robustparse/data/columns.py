@@ -219,7 +219,11 @@ class _Choice:
         """Take the columns in their usual order, and check that all rows have as many."""
         form, columns = self.form, [*self.table.first[1]]
         width = max(2, min(4, len(columns)) if form.raw else len(columns))
+        # The second cell may be missing. If it need not be a label, it may be the rest of a text.
+        alike = not self.labelled and self.table.kind == "csv"
         for line, values in self.table.rows:
+            if alike and len(values) != len(columns) <= 2:
+                raise self._not_quoted(line, len(values), len(columns))
             size = min(4, len(values)) if form.raw else len(values)
             fits = size <= 2 if width == 2 else size == width
             if not fits or width not in form.widths:
@@ -228,6 +232,16 @@ class _Choice:
             return self._rows((columns[1],), columns[2], (columns[0], columns[3]), guessed)
         columns = columns if len(columns) > 1 else [columns[0], 1]
         return self._rows(tuple(columns[:-1]), columns[-1], guessed=guessed)
+
+    def _not_quoted(self, line: int, width: int, first: int) -> InputError:
+        marks = _DIVIDERS.get(self.table.delimiter, repr(self.table.delimiter))
+        return InputError(
+            f"{width} columns",
+            path=self.table.path,
+            line=line,
+            expected=f"{first}, as in line {self.table.first[0]}",
+            remedy=f"put texts with {marks} in quotation marks",
+        )
 
     def _other_width(self, line: int, cells: Sequence[str], width: int) -> InputError:
         form, text = self.form, "\t".join(cells)

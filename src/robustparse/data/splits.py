@@ -11,6 +11,7 @@ from robustparse.files.compression import plain_name
 from robustparse.files.paths import check_folder, with_home
 
 _DEV = "dev|valid|validation"  # names of the development data
+_DEV_APART = f"{_DEV}|val"  # where no letter precedes it, as in eval
 # The name of a part of a dataset. Older datasets of the hub add a fingerprint.
 _NUMBERS, _FINGERPRINT = "-([0-9]{5})-of-([0-9]{5})", "(-[0-9a-f]{8,})?"
 _PART = re.compile(rf"(.*){_NUMBERS}{_FINGERPRINT}(\..*)")
@@ -20,10 +21,11 @@ def find_split(folder: str | Path, split: str, endings: Sequence[str]) -> Path:
     """Find the file of ``train``, ``dev`` or ``test`` in a folder, packed or not.
 
     Where tables are read, it may also be a split of a dataset of the ``datasets`` library.
-    Its name ends in the split, as in ``mr-train.tsv``, ignoring case; ``valid`` and ``validation``
-    serve as ``dev``. Files such as ``mrtest.tsv`` and ``latest.tsv``, where a letter precedes the
-    split, are considered only if there is no other. Hidden files, which macOS adds, are ignored.
-    Numbered parts, such as ``train-00000-of-00002.parquet``, are returned as one pattern.
+    Its name ends in the split, as in ``mr-train.tsv``, ignoring case; ``valid``, ``validation`` and
+    ``val`` serve as ``dev``. Files such as ``mrtest.tsv`` and ``latest.tsv``, where a letter
+    precedes the split, are considered only if there is no other. Hidden files, which macOS adds,
+    are ignored. Numbered parts, such as ``train-00000-of-00002.parquet``, are returned as one
+    pattern.
 
     Args:
         folder: the folder.
@@ -56,15 +58,15 @@ def _split_file(
 ) -> Path:
     """Return the file of a split, or the folder with its name for which ``may_be_split`` holds."""
     check_folder(folder, expected=f"a folder with {split}{endings[0]} in it")
-    names = _DEV if split == "dev" else split
+    names, apart = (_DEV, _DEV_APART) if split == "dev" else (split, split)
     ending = rf"({_NUMBERS}{_FINGERPRINT})?({'|'.join(map(re.escape, endings))})"
     visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     folders = [
-        path for path in visible if re.fullmatch(names, path.name, re.I) and may_be_split(path)
+        path for path in visible if re.fullmatch(apart, path.name, re.I) and may_be_split(path)
     ]
     matching: list[Path] = []
-    for before in (r"(.*[\W\d_])?", ".*"):
-        name = re.compile(rf"{before}({names}){ending}", re.IGNORECASE)
+    for before, called in ((r"(.*[\W\d_])?", apart), (".*", names)):
+        name = re.compile(rf"{before}({called}){ending}", re.IGNORECASE)
         matching = folders + [path for path in visible if name.fullmatch(plain_name(path))]
         if matching:
             break

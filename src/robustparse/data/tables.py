@@ -187,7 +187,7 @@ def _numbered(cells: Iterable[str]) -> dict[ColumnName, Any]:
 def _csv(path: Path, text: str) -> Table:
     """Read CSV with the first delimiter that gives all rows the same number of cells.
 
-    If no delimiter does, take the first one that occurs in the first row.
+    If no delimiter does, take the first one that occurs in the first row that is not empty.
     """
     first = 1
     delimiters: tuple[str, ...] = _DELIMITERS
@@ -204,7 +204,8 @@ def _csv(path: Path, text: str) -> Table:
         if len(widths) == 1 and widths != {1}:
             return Table(path, "csv", False, rows, delimiter)
         tables.append(Table(path, "csv", False, rows, delimiter))
-    divided = [table for table in tables if table.rows and len(table.first[1]) > 1]
+    firsts = [next((row for _, row in table.rows if row != {0: ""}), {}) for table in tables]
+    divided = [table for table, row in zip(tables, firsts, strict=True) if len(row) > 1]
     if mistake is not None and not divided:
         raise mistake
     return (divided or tables)[0]
