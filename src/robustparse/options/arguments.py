@@ -367,9 +367,14 @@ def _allow(named: set[str], nulls: bool) -> None:
 
 
 def _loaded(text: str) -> Any:
-    """Load YAML for jsonargparse, within the limits of `parse_yaml`."""
+    """Load YAML for jsonargparse, within the limits of `parse_yaml`.
+
+    Only a null is loaded as None, not a text such as ``#a``, which YAML reads as a comment.
+    """
     parse_yaml(text)
-    return _load(text)
+    value = _load(text)
+    is_null = text.strip().lower() in ("", "~", "null")
+    return text if value is None and not is_null else value
 
 
 def _loaded_with_nulls(text: str) -> Any:
