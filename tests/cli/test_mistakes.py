@@ -392,6 +392,11 @@ CONFIGURATIONS = [
         "gone.yaml",
     ),
     ("no_such_key: 1", "bad.yaml", "no_such_key"),
+    ("trainer.max_steps: 2\ntrainer: {max_epochs: 1}", "bad.yaml:1: trainer.max_steps: "),
+    (
+        "model:\n  encoder.hidden: 8\n  encoder: {class_path: LSTMEncoder}",
+        "bad.yaml:2: model.encoder.hidden: is replaced by encoder",
+    ),
     ("fit:\n  trainer: {max_steps: 3}\n", "bad.yaml:1: fit: ", "leave out `fit:`"),
     ("trainer: {callbacks: [Beam]}", "bad.yaml:1: trainer.callbacks: ", "Beam"),
     ("trainer: {max_epochs: many}", "bad.yaml:1: trainer.max_epochs: ", "int", "many"),
