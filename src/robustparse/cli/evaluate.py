@@ -78,6 +78,7 @@ def evaluate(
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
     """
+    _check_different(perturbed or [])
     source, file = victim.source(), data.file(seed)
     opened = source.open(victim.device)
     before = counts_of(opened)  # it may have answered to an earlier shard
@@ -180,6 +181,15 @@ class _Answers:
         noisy = rows_of(self.victim, examples, self.clean, self.perturbed)
         write_perturbed_rows(folder, task, chain(noisy, rows_of_pairs(self.pairs)), punctuation)
         return {predicted: head, ANSWERS: "", PERTURBED: ""}
+
+
+def _check_different(operations: Sequence[Perturbation]) -> None:
+    """Check that no two operations are equal; their scores would have one name."""
+    names = [operation.name for operation in operations]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            found, remedy = f"got {name} twice", "name each once"
+            raise InputError(found, key="--perturbed", remedy=remedy)
 
 
 def _check_shard(out: str | None, perturbed_files: str | None) -> None:

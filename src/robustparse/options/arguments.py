@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +288,7 @@ class _Reader:
         if self.path is not None and line is not None and not key.endswith(".init_args"):
             self.arguments.keys.setdefault(plain_key(key), []).append((self.path, line))
         self._check_object(node, key)
+        self._check_groups(node, key)
         if isinstance(node, yaml.SequenceNode):
             for index, item in enumerate(node.value):
                 self._node(item, f"{key}[{index}]")
@@ -315,6 +317,18 @@ class _Reader:
                 if is_object and name.value not in _OBJECT:
                     found, remedy = "stands next to class_path", "write it below init_args"
                     raise InputError(found, key=inner, remedy=remedy)
+
+    def _check_groups(self, node: yaml.Node, key: str) -> None:
+        """Refuse a key such as ``model.seed`` before ``model``, which would replace it."""
+        later: set[str] = set()
+        for name, value in reversed(node.value if isinstance(node, yaml.MappingNode) else []):
+            written = str(name.value)
+            for group in later.intersection(accumulate(written.split("."), "{}.{}".format)):
+                with located(self.path, self._line(name)):
+                    found, remedy = f"is replaced by {group}", f"write it below `{group}:`"
+                    raise InputError(found, key=f"{key}.{written}".strip("."), remedy=remedy)
+            if not key or isinstance(value, yaml.MappingNode):  # others may be words with dots
+                later.add(written)
 
     def _class(self, name: str, line: int | None, key: str) -> None:
         trust.check_class(name, path=self.path, line=line, key=key)
@@ -367,9 +381,14 @@ def _allow(named: set[str], nulls: bool) -> None:
 
 
 def _loaded(text: str) -> Any:
-    """Load YAML for jsonargparse, within the limits of `parse_yaml`."""
+    """Load YAML for jsonargparse, within the limits of `parse_yaml`.
+
+    Only a null is loaded as None, not a text such as ``#a``, which YAML reads as a comment.
+    """
     parse_yaml(text)
-    return _load(text)
+    value = _load(text)
+    is_null = text.strip().lower() in ("", "~", "null")
+    return text if value is None and not is_null else value
 
 
 def _loaded_with_nulls(text: str) -> Any:
