@@ -33,7 +33,6 @@ Data: TypeAlias = str | Path | DataFile
 _READERS = {
     "top": ("neighbours", "masked_lm", "training_words"),
     "contexts": ("masked_lm",),
-    "device": ("masked_lm",),
 }
 
 
