@@ -30,7 +30,7 @@ TREEBANKS: dict[str, tuple[bytes, str]] = {
     "comments": (b"# text = a\n\n", ":1: a sentence without words"),
     "latin": (GOOD.encode() + b"1\t\xff\xfe\t_\tX\tX\t_\t0\troot\t_\t_\n\n", ":4: not UTF-8"),
     "noise": (bytes(range(256)), ":"),
-    "long": (("".join(row(i, "a", i - 1, "root") for i in range(1, 252))).encode(), ":1: 251 words"),
+    "long": ("".join(row(i, "a", i - 1, "root") for i in range(1, 252)).encode(), ":1: 251 words"),
 }
 
 
