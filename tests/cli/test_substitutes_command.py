@@ -127,7 +127,6 @@ MISTAKES = [
     (["--sources", "typos", "--cosine", "0.7"], ["cosine"]),
     (["--sources", "typos", "--contexts", "2"], ["contexts", "masked_lm"]),
     (["--sources", "wordnet", "--top", "9"], ["top", "neighbours"]),
-    (["--sources", "training_words", "--device", "cpu"], ["device", "masked_lm"]),
     (["--sources", "typos", "--out", "test.conllu"], ["test.conllu"]),
     (["--sources", "typos", "--out", "."], ["folder"]),
 ]
