@@ -19,8 +19,9 @@ from damage import CONTRACT, Reader, Value, as_json, same, text_of
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.candidates.sememes import _SEMEME, _read_senses
 from robustparse.attacks.candidates.vocabulary import read_words
-from robustparse.cli import fit, predict
+from robustparse.cli import fit
 from robustparse.cli.main import MAPPINGS
+from robustparse.cli.text_pieces import raw_texts
 from robustparse.data.conllu import read_treebank
 from robustparse.data.text_files import read_texts
 from robustparse.models.encoders.bilm import read_options, sizes_of
@@ -232,7 +233,7 @@ def _plain_sememes(content: bytes) -> Value:
 
 
 def _raw(path: Path) -> Value:
-    return [one.sentence.words for one in predict._raw(path, 250, pairs=False)]
+    return [one.sentence.words for one in raw_texts(path, 250, pairs=False)]
 
 
 def _plain_raw(content: bytes) -> Value:

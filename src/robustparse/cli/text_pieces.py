@@ -130,7 +130,7 @@ class TextPieces:
                             else:
                                 if not first:
                                     _check_raw(piece, victim.pairs)
-                                examples = _raw(piece, max_length, victim.pairs)
+                                examples = raw_texts(piece, max_length, victim.pairs)
                                 victim.check(examples)
                         yield examples
 
@@ -146,7 +146,7 @@ def ending_of(data: str) -> str:
     return "parquet" if is_parquet(data) else plain_ending(data).lstrip(".")
 
 
-def _raw(path: Path, max_length: int, pairs: bool) -> list[Example]:
+def raw_texts(path: Path, max_length: int, pairs: bool) -> list[Example]:
     """Read one sentence per line, or premise, tab, hypothesis; empty lines are left out.
 
     Ids are line numbers, from 0.
