@@ -9,7 +9,7 @@ import torch
 from command_runs import checkpoint, mistake, table
 
 from robustparse import __version__
-from robustparse.api import sources
+from robustparse.api import victim_sources
 from robustparse.api.evaluate import evaluate
 from robustparse.api.inputs import Paths
 from robustparse.cli.main import main
@@ -141,7 +141,7 @@ def test_several_checkpoints_are_one_ensemble(tmp_path, monkeypatch, capsys):
         given.append(list(checkpoints))
         raise InputError("seen")
 
-    monkeypatch.setattr(sources, "load_models", noted)
+    monkeypatch.setattr(victim_sources, "load_models", noted)
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         Path(name).touch()

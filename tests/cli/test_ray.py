@@ -24,7 +24,7 @@ from kinds_of_data import COMMANDS, arguments, make, output, written
 from ray_faults import LOG
 
 from forks import Forked
-from robustparse.api import sources
+from robustparse.api import victim_sources
 from robustparse.api.merge import merge
 from robustparse.cli import ray_blocks
 from robustparse.cli.main import _parsed, main, run
@@ -89,8 +89,10 @@ def on(cluster: Any, *more: str) -> list[str]:
 def test_an_actor_writes_blocks_as_one_process_does(command, task, made, tmp_path, monkeypatch):
     """It loads the model once, also if it works on several blocks."""
     opened = []
-    loads = sources.load_models
-    monkeypatch.setattr(sources, "load_models", lambda *given: opened.append(1) or loads(*given))
+    loads = victim_sources.load_models
+    monkeypatch.setattr(
+        victim_sources, "load_models", lambda *given: opened.append(1) or loads(*given)
+    )
     main(arguments(command, made[task], tmp_path / "whole"))
     given = arguments(command, made[task], tmp_path / "merged")
     parse = partial(_parsed, given[0], given[1:])

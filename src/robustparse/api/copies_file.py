@@ -82,11 +82,11 @@ class CopiesFile:
             copies: the copies.
             made: the settings of the operations, or the summary of the attack.
             card: the card of the dataset; None to write none.
-            operated: counts of sentences with and without copies of operations; None if an attack
+            operated: how many sentences operations changed, and how many not; None if an attack
                 made the copies, whose summary `merge` reads from its folder.
 
         Raises:
-            InputError: there is no copy, or the file cannot be written.
+            InputError: there is no copy (a shard may have none), or the file cannot be written.
         """
         data, rows = self.data, list[dict[str, Any]]()
         counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}

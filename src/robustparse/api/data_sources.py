@@ -75,7 +75,8 @@ class DataFile:
     def digest(self) -> str:
         """Return the SHA-256 of the file.
 
-        For several, the SHA-256 of their digests, one per line.
+        For several, the SHA-256 of their digests, one per line. It is empty if a file has no
+        digest.
         """
         digests = [*self.digests().values()]
         if len(digests) == 1:
@@ -180,7 +181,7 @@ class GivenExamples:
         return self.name
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of the sentences by the name."""
+        """Return the SHA-256 of the sentences, by the name of the data."""
         return {self.name: self.digest()}
 
     def digest(self) -> str:
@@ -257,7 +258,7 @@ def data_source(
 
 
 def _check_words(example: Example, task: Task, key: str) -> None:
-    """Check that words are such as files hold, and that a tree or tags fit them."""
+    """Check that words can be written to a file, and that a tree or tags fit them."""
     sentence = example.sentence
     words = sentence.words if isinstance(sentence, Sentence) else ()
     if not isinstance(words, tuple | list) or not words or not all(map(_is_word, words)):
@@ -286,6 +287,6 @@ def settings_of(
         seed: the seed of the run.
         columns: the names of the columns that the sentences were read from, if any.
     """
-    first = {"seed": seed, "limit": data.limit}  # where earlier versions wrote the limit
+    first = {"seed": seed, "limit": data.limit}  # the order of earlier versions
     settings = {**first, **victim.settings, "data": data.recorded, **data.settings}
     return settings if columns is None else {**settings, "columns": columns}

@@ -1,7 +1,7 @@
 """Sources of a victim: checkpoints, a class named by an option, or an object.
 
-A source can be opened, and in another process too if it consists of plain values. Its settings and
-digests identify the victim in ``run.json``.
+``open`` makes the victim, in another process too if the source consists of plain values. The
+settings and digests of a source identify the victim in ``run.json``.
 """
 
 import hashlib
@@ -134,7 +134,7 @@ class GivenVictim:
         return {}
 
     def digests(self) -> dict[str, Any]:
-        """Return the SHA-256 of weights and plain arguments, such as the decoder or the beam."""
+        """Return the SHA-256 of weights and plain arguments; nothing for a black box."""
         if not isinstance(self.victim, ModelVictim):
             return {}
         return {"checkpoint": [_model_digest(model) for model in self.victim.models]}
@@ -149,7 +149,7 @@ _open: ContextVar[dict[tuple[str, str], Any] | None] = ContextVar("_open", defau
 
 @contextmanager
 def victims_stay_open(victims: dict[tuple[str, str], Any]) -> Iterator[None]:
-    """Let runs inside share their victims: reopening returns the same victim.
+    """Let all runs in the block share their victims: reopening returns the same victim.
 
     Args:
         victims: the victims that are open, by source and device; further ones are added.

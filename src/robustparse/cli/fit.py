@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -256,8 +257,8 @@ def _check(config: Any) -> None:
                 remedy="without validation: trainer.limit_val_batches 0" if "val" in name else None,
             )
     clipped = config.trainer.gradient_clip_val
-    if clipped is not None and not clipped >= 0:  # by NaN, every weight would become NaN
-        raise InputError(f"must be >= 0, got {clipped}", key="trainer.gradient_clip_val")
+    if clipped is not None and isnan(clipped):  # every weight would become NaN
+        raise InputError("must be a number, got nan", key="trainer.gradient_clip_val")
     if any(start in str(config.trainer.strategy) for start in _PROCESS_STARTS):
         raise InputError(
             f"got {config.trainer.strategy}",
