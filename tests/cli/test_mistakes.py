@@ -129,7 +129,6 @@ OPTIONS = [
     ("fit", "--model.encoder.hidden", "--model.encoder.hidden: has no value"),
     ("fit", "--trainer.callbacks.epsilon 3", "--trainer.callbacks.epsilon: no class before it"),
     ("fit", "--data.batches [3]", "robustparse: --data.batches: "),
-    ("fit", "--columns [a,b] --data TextDataModule --data.folder sample", "columns"),
     ("fit", "--seed_everything=-1", "seed_everything must be >= 0", "-1"),
     ("fit", "--trainer.default_root_dir=", "--trainer.default_root_dir: got ''"),
     ("fit", "--ckpt_path=", "--ckpt_path: got ''"),

@@ -142,14 +142,12 @@ class DataModule(pl.LightningDataModule, ABC):
 
     Attributes:
         endings: the endings of the files in a folder.
-        columns: the names of the columns of tables; an argument of the classes that read them.
 
     Raises:
         InputError: a file cannot be used, or a setting is out of range.
     """
 
     endings: ClassVar[Sequence[str]]
-    columns: list[str] | None = None
 
     def __init__(
         self,
@@ -204,9 +202,6 @@ class DataModule(pl.LightningDataModule, ABC):
         if (path := self.path(split)) is not None:
             return self.read(path)
         sample = self.sample(split)
-        if self.columns is not None:
-            key, remedy = "data.init_args.columns", "leave it out"
-            raise InputError(f"the data {SAMPLE!r} have no columns", key=key, remedy=remedy)
         for example in sample:
             check_length(example.sentence, self.max_length, LIMIT)
         return sample
