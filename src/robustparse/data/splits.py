@@ -23,8 +23,8 @@ def find_split(folder: str | Path, split: str, endings: Sequence[str]) -> Path:
     Where tables are read, it may also be a split of a dataset of the ``datasets`` library.
     Its name ends in the split, as in ``mr-train.tsv``, ignoring case; ``valid``, ``validation`` and
     ``val`` serve as ``dev``. Files such as ``mrtest.tsv`` and ``latest.tsv``, where a letter
-    precedes the split, are considered only if there is no other. Hidden files, which macOS adds,
-    are ignored. Numbered parts, such as ``train-00000-of-00002.parquet``, are returned as one
+    precedes the split, count only if no other file matches. Hidden files, which macOS adds, are
+    ignored. Numbered parts, such as ``train-00000-of-00002.parquet``, are returned as one
     pattern.
 
     Args:
