@@ -26,9 +26,10 @@ _PACKED = {
 }
 _TAR = (257, b"ustar")  # offset and content of the mark of an archive
 START = 262  # number of first bytes that `packed_by` needs
-# What reading a file raises, and what opening a packed one raises besides.
+# What reading a file raises, and what opening a packed one raises besides: zipfile raises a
+# RuntimeError if a file needs a password, and a kind of it if its method is not known.
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
-_UNOPENED = (ValueError, RuntimeError, NotImplementedError)
+_UNOPENED = (ValueError, RuntimeError)
 
 
 def all_unpacked(file: IO[bytes], how: str, path: Path) -> bytes:
