@@ -36,6 +36,7 @@ from robustparse.types import Indices, Predictions, States
 Waiting = Generator[Need, Any, Any]
 
 _NO_ORIGINS = np.zeros(0, dtype=np.int64)
+_DIGITS = 12  # those of scores in double precision that no rounding error reaches
 
 
 class SearchRun:
@@ -245,7 +246,11 @@ class SearchRun:
     def _judged(self, states: States, predictions: Predictions) -> Verdict:
         if not self.targeted:
             return Verdict(np.zeros(len(states)), np.zeros(len(states), dtype=np.bool_))
-        return self._builder.goal.judge(self.problem, self.clean, states, predictions)
+        verdict = self._builder.goal.judge(self.problem, self.clean, states, predictions)
+        # Texts that are equal to the victim, such as two with unknown words, must have equal
+        # scores: their order must not depend on rounding errors, which differ between batches.
+        verdict.scores = verdict.scores.round(_DIGITS)
+        return verdict
 
     def _answer(self, states: States, verdict: Verdict, origins: Indices) -> Answer:
         return Answer(
