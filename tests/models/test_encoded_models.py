@@ -1,4 +1,4 @@
-"""Models with an encoding: texts with equal codes are one text, whatever reads them."""
+"""Models that read words as others: by the codes of an encoding, or by recognizing them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -154,6 +154,34 @@ def test_a_checkpoint_holds_the_encoding(name: str, bert: Path, tmp_path: Path) 
         assert again.clusters == ENCODING.to_lists()
         assert again.predict(texts) == model.predict(texts)
         torch.testing.assert_close(again.state_dict(), model.state_dict(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_misspelled_word_is_read_as_the_word(name: str, bert: Path, tmp_path: Path) -> None:
+    model = made(name, bert, clusters=False, word_recognition=True)
+    plain = made(name, bert, clusters=False)
+    known = [word for word in model.vocabulary.words if word.isalpha() and len(word) > 2][:3]
+    text, wrong = " ".join(known), " ".join(f"{word}q" for word in known)
+    assert model.codes(wrong.split()) == known
+    assert plain.codes(wrong.split()) == wrong.split()
+    right, misspelled = (sentence(name, each, "the dog") for each in (text, wrong))
+    context_misspelled = sentence(name, text, "teh dgo")
+    with torch.no_grad():
+        for other in (misspelled, context_misspelled):
+            assert torch.equal(scores(model, right), scores(model, other))
+        before, after = scores(plain, right), scores(plain, misspelled)
+        assert before.shape != after.shape or not torch.equal(before, after)
+    path = save_checkpoint(model.float(), tmp_path / "a.ckpt")
+    assert load(path).predict([misspelled]) == model.predict([right])
+
+
+def test_codes_of_an_encoding_are_not_recognized_as_other_words(bert: Path) -> None:
+    """Substitutes that are not in the training data, such as "a", keep their codes."""
+    both = made("WordCNN", bert, word_recognition=True)
+    only = made("WordCNN", bert)
+    words = [word for cluster in ENCODING.clusters.values() for word in cluster]
+    assert both.codes(words) == only.codes(words)
+    assert both.codes(["sqaw", "Kitens", "dogg"]) == ["saw", "Kitens", "cats"]
 
 
 def test_a_file_is_read_once_and_another_one_is_refused(bert: Path, tmp_path: Path) -> None:

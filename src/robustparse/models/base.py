@@ -27,6 +27,7 @@ from robustparse.data.plain_texts import Text, examples_of
 from robustparse.data.robust_encoding import Encoding
 from robustparse.data.sampler import EvaluationLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
+from robustparse.data.word_recognition import WordRecognition
 from robustparse.errors import InputError
 from robustparse.files.checkpoints import checkpoint_file
 from robustparse.metrics import PunctuationPolicy
@@ -71,6 +72,9 @@ class Model(ResumableModule, Generic[States]):
         encoding: a file of `robustparse encode`: the model reads the codes of words and nothing
             else of them.
         clusters: the clusters of the encoding, from a checkpoint; the file is then not read again.
+        word_recognition: read words that it does not know as the training words that they misspell
+            (`WordRecognition`). A word is known if it has an embedding; to encoders of pieces, if
+            it is a training word.
 
     Raises:
         InputError: an argument is out of range, or see `initialize`.
@@ -101,6 +105,7 @@ class Model(ResumableModule, Generic[States]):
     vocabulary: Vocabulary
     codec: Codec
     _encoding: Encoding | None = None
+    _recognition: WordRecognition | None = None
     task: Task
 
     def __init__(
@@ -112,8 +117,10 @@ class Model(ResumableModule, Generic[States]):
         vocabulary: Vocabulary | None = None,
         encoding: str | None = None,
         clusters: list[dict[str, int]] | None = None,
+        word_recognition: bool = False,
     ) -> None:
         super().__init__(optimization or copy(self.default_optimization), seed)
+        self.word_recognition = word_recognition
         self.encoder = encoder
         self._start = (vocabulary, init_from)
         self.encoding, self.clusters = encoding, clusters
@@ -169,6 +176,8 @@ class Model(ResumableModule, Generic[States]):
             encoding = Encoding.from_lists(self.clusters)
             self._encoding = encoding.without(self.uncoded(vocabulary))
             read = self._encoding.vocabulary(vocabulary)
+        if self.word_recognition:
+            self._recognition = WordRecognition(vocabulary.words)
         self.codec = self.make_codec(vocabulary)
         self.validation_score, self.test_score = self.codec.metric(), self.codec.metric()
         with torch.random.fork_rng(devices=[]):
@@ -214,8 +223,23 @@ class Model(ResumableModule, Generic[States]):
         return ()
 
     def codes(self, words: Sequence[str]) -> Sequence[str]:
-        """Return what the model reads instead of words: their codes in its encoding, if any."""
-        return words if self._encoding is None else list(map(self._encoding.code, words))
+        """Return what the model reads instead of words.
+
+        These are their codes in its encoding, if it has one. If it recognizes words, an unknown
+        word is first replaced by the word that it misspells.
+        """
+        if self._encoding is None and self._recognition is None:
+            return words
+        read = self._coded(words)
+        if self._recognition is not None:
+            known = self.encoder.embedded(read)
+            for at, word in enumerate(words):
+                if read[at] == word and (known is None or not known[at]):
+                    (read[at],) = self._coded([self._recognition.read(word)])
+        return read
+
+    def _coded(self, words: Sequence[str]) -> list[str]:
+        return list(words if self._encoding is None else map(self._encoding.code, words))
 
     def intern(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the row of each word, ``(words,)``; words with equal codes have equal rows."""
