@@ -327,6 +327,7 @@ COLUMNS: dict[str, Callable[..., Value]] = {
     "budget": lambda row: None if row["budget"] is None else f"{100 * row['budget']:.0f}",
     "success": success,
     "success_rate": _number("success_rate"),
+    "success_within": lambda row, most: row["success_within"].get(most, row["success_rate"]),
     "targeted": _number("targeted", "success_rate"),
     "strict": _number("strict_success_rate", "uas"),
     "lost": lambda row: counts(row).lost(),
