@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robustparse import __version__
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.comparison import Difference, is_evaluated
 from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY
@@ -240,12 +240,11 @@ def build_report(
 ) -> Contents:
     """Write a page about any number of attacked and certified systems, training runs and transfers.
 
+    What could not be read is printed on standard error.
+
     Args:
-        folders: see `read_contents`.
+        folders, names, differences, worst: see `read_contents`.
         out: the HTML file, written whole or not at all.
-        names: see `read_contents`.
-        differences: see `read_contents`.
-        worst: see `read_contents`.
 
     Returns:
         The contents of the page.
@@ -257,6 +256,7 @@ def build_report(
     check_no_input(out, [str(file) for file in files if file.suffix != _PAGE])
     contents = read_contents(folders, names, differences, worst)
     write_text(out, render_report(contents))
+    say(*(f"warning: {each}" for each in contents.unread))
     return contents
 
 
