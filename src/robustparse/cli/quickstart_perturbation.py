@@ -20,9 +20,10 @@ from robustparse.data.datamodule import SAMPLE, Augmentation
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.evaluation.evaluated import write_scores
+from robustparse.evaluation.finished_folders import read_scores
 from robustparse.evaluation.pairs import checked_pairs, pair_outcomes, pairs_report
 from robustparse.evaluation.perturbed import perturbed
-from robustparse.evaluation.records import SCORES
+from robustparse.evaluation.records import SCORES, ScoresRecord
 from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import written
 from robustparse.models.load import load
@@ -31,12 +32,7 @@ from robustparse.perturbations.function_words import Deletion, FunctionWordSubst
 from robustparse.perturbations.perturbation import Perturbation, plain_name
 from robustparse.perturbations.synonyms import WordSubstitution
 from robustparse.randomness import mixed_seed
-from robustparse.reports.evaluation_tables import (
-    PairScores,
-    pairs_tables,
-    read_evaluation,
-    summarize_pairs,
-)
+from robustparse.reports.evaluation_tables import pairs_tables, summarize_pairs
 from robustparse.reports.page import build_report
 from robustparse.tasks.registry import pairs_of
 from robustparse.tasks.task import Task
@@ -96,8 +92,7 @@ class PerturbationStory(NamedTuple):
         _score(other, pairs, seed)
         folders = [clean.parent, other.parent]
         build_report(folders, folder / "report.html")
-        scores = (read_evaluation(each, each.name)[0] for each in folders)
-        systems = [each for each in scores if each is not None]
+        systems = [read_scores(each, each.name) for each in folders]
         print_table(_table(systems, f"sample {subject.sample}, test split"))
         console.print(summarize_pairs(systems))
         console.print(f"Report: {folder / 'report.html'}")
@@ -161,7 +156,7 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
     write_scores(checkpoint.parent / SCORES, {**about, "n_sentences": len(test), **scores})
 
 
-def _table(systems: Sequence[PairScores], title: str) -> Table:
+def _table(systems: Sequence[ScoresRecord], title: str) -> Table:
     """Join the tables of the report; the title of each stands above its rows."""
     tables = pairs_tables(systems)
     first, *more = map(str.lower, tables[0].heads)

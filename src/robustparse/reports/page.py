@@ -20,7 +20,8 @@ from robustparse import __version__
 from robustparse.errors import InputError, say
 from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.comparison import Difference, is_evaluated
-from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY
+from robustparse.evaluation.finished_folders import read_scores
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, ScoresRecord
 from robustparse.evaluation.rows import PERTURBED
 from robustparse.evaluation.shared_adversaries import shared_adversaries
 from robustparse.evaluation.significance import Interval
@@ -54,12 +55,9 @@ from robustparse.reports.curves import (
     with_budget_curves,
 )
 from robustparse.reports.evaluation_tables import (
-    Evaluated,
-    PairScores,
     adversaries_section,
     evaluated_tables,
     pairs_tables,
-    read_evaluation,
     summarize_pairs,
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
@@ -85,8 +83,7 @@ class Contents:
         systems: attacked systems; the others of a task are compared with its first.
         runs: plots of training runs.
         heat_maps: heat maps of transfers.
-        pairs: systems scored on perturbed texts from files.
-        evaluated: other evaluated systems.
+        scored: evaluated systems.
         differences: differences between the first systems, from `compare`.
         unread: messages about files that could not be read.
         of_evaluated: sections about several evaluated systems: their differences, and the
@@ -99,8 +96,7 @@ class Contents:
     systems: list[AttackedSystem] = field(default_factory=list)
     runs: list[NamedPlots] = field(default_factory=list)
     heat_maps: list[HeatMap] = field(default_factory=list)
-    pairs: list[PairScores] = field(default_factory=list)
-    evaluated: list[Evaluated] = field(default_factory=list)
+    scored: list[ScoresRecord] = field(default_factory=list)
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
     of_evaluated: Sequence[Section] = ()
@@ -118,11 +114,20 @@ class Contents:
         )
 
     @property
+    def pairs(self) -> list[ScoresRecord]:
+        """The systems that were scored on perturbed texts from files."""
+        return [system for system in self.scored if system.perturbed_files]
+
+    @property
+    def evaluated(self) -> list[ScoresRecord]:
+        """The systems that were also, or only, scored on other data."""
+        return [each for each in self.scored if each.perturbed or not each.perturbed_files]
+
+    @property
     def names(self) -> list[str]:
         """The names of systems and runs, each once."""
-        every = [*(system.name for system in self.systems), *(scores.name for scores in self.pairs)]
-        every += [*(scores.name for scores in self.evaluated), *(name for name, _ in self.runs)]
-        every += [system.name for system in self.certified]
+        every = [*(each.name for each in self.systems), *(each.name for each in self.scored)]
+        every += [*(name for name, _ in self.runs), *(each.name for each in self.certified)]
         return list(dict.fromkeys(every))
 
     @property
@@ -183,9 +188,7 @@ def read_contents(
                 contents.heat_maps += read_heat_maps(folder)
         if scores:
             with noting(unread):
-                reworded, others = read_evaluation(folder, name)
-                contents.pairs += filter(None, [reworded])
-                contents.evaluated += filter(None, [others])
+                contents.scored.append(read_scores(folder, name))
         if proven:
             with noting(unread):
                 contents.certified += filter(None, [read_certified(folder, name, unread)])
