@@ -20,15 +20,13 @@ from robustparse.evaluation.clean import (
     scored,
     sums_by_class,
     sums_of,
-    write_answers,
 )
-from robustparse.evaluation.evaluated import evaluated, write_scores
+from robustparse.evaluation.evaluated import evaluated
 from robustparse.evaluation.pairs import (
     PairOutcome,
     checked_pairs,
     pair_outcomes,
     pairs_report,
-    rows_of_pairs,
 )
 from robustparse.evaluation.perturbed import (
     Perturbed,
@@ -45,7 +43,9 @@ from robustparse.evaluation.rows import (
     write_perturbed_rows,
 )
 from robustparse.evaluation.shards import remove_record, write_shard
+from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_json, write_pieces, written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.types import Example, Prediction
@@ -119,7 +119,7 @@ def evaluate(
     if folder is not None:
         say(*task.files.not_written(examples, file.name))
         heads = answers.write(folder, punctuation)
-        write_scores(folder / SCORES, scores)
+        write_json(folder / SCORES, {**scores, "versions": versions()})
         if file.shard is not None:
             digests = {**source.digests(), "data": file.digest()}
             digests |= {"hypothesis_only": digest(hypothesis_only)} if hypothesis_only else {}
@@ -173,13 +173,17 @@ class _Answers:
         """Write the answers into a folder; return the heads of the files by name."""
         task, examples = self.victim.task, self.examples
         predicted = f"predictions{task.files.ending_for(examples)}"
-        head = write_answers(folder / predicted, task, examples, self.clean)
+        answers = {each.id: each.answer for each in self.clean}
+        with written(folder / predicted) as file:
+            pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
+            head = write_pieces(file, pieces)
         write_answers_of_rows(folder, task, examples, self.clean, punctuation)
         (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
         if not self.perturbed and not self.pairs:
             return {predicted: head, ANSWERS: ""}
         noisy = rows_of(self.victim, examples, self.clean, self.perturbed)
-        write_perturbed_rows(folder, task, chain(noisy, rows_of_pairs(self.pairs)), punctuation)
+        reworded = (row.answers for rows in self.pairs.values() for row in rows)
+        write_perturbed_rows(folder, task, chain(noisy, reworded), punctuation)
         return {predicted: head, ANSWERS: "", PERTURBED: ""}
 
 

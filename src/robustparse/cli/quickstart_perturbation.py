@@ -19,13 +19,13 @@ from robustparse.cli.quickstart_sample import Subject
 from robustparse.data.datamodule import SAMPLE, Augmentation
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.clean import predictions, scores_of
-from robustparse.evaluation.evaluated import write_scores
 from robustparse.evaluation.finished_folders import read_scores
 from robustparse.evaluation.pairs import checked_pairs, pair_outcomes, pairs_report
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.evaluation.records import SCORES, ScoresRecord
+from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import make_folder
-from robustparse.files.writing import written
+from robustparse.files.writing import write_json, written
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.perturbations.function_words import Deletion, FunctionWordSubstitution, Insertion
@@ -153,7 +153,8 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
     victim = ModelVictim([model])
     reworded = pairs_report(pair_outcomes(victim, checked_pairs(victim, pairs, test)))
     scores = scores_of(task, predictions(victim, test), test, "none") | reworded
-    write_scores(checkpoint.parent / SCORES, {**about, "n_sentences": len(test), **scores})
+    content = {**about, "n_sentences": len(test), **scores, "versions": versions()}
+    write_json(checkpoint.parent / SCORES, content)
 
 
 def _table(systems: Sequence[ScoresRecord], title: str) -> Table:

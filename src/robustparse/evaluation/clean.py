@@ -11,7 +11,6 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.evaluation.accumulator import Sums, added
-from robustparse.files.writing import write_pieces, written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Task
@@ -124,16 +123,6 @@ def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[fl
 def one_model(victim: AnsweringVictim) -> ModelVictim | None:
     """Return the victim if it is a single model, which has losses."""
     return victim if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
-
-
-def write_answers(
-    path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
-) -> str:
-    """Write examples with their predicted answers in the format of a file; return its head."""
-    answers = {each.id: each.answer for each in predictions}
-    with written(path) as file:
-        pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
-        return write_pieces(file, pieces)
 
 
 def predictions(
