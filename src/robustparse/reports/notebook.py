@@ -1,14 +1,13 @@
 """Scores and sentences for a notebook: HTML elements that bring their styles."""
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from robustparse.reports.attacked_systems import most_telling, read_folder
-from robustparse.reports.page import environment, falls_of, losses_of
+from robustparse.reports.page import falls_of, losses_of, render
 from robustparse.tasks.task import Task
 
 
@@ -45,10 +44,5 @@ def scores_html(name: str, scores: Mapping[str, float | None]) -> str:
 
 
 def _element(part: str, **values: Any) -> str:
-    template = environment().get_template("notebook.html.j2")
-    return template.render(part=part, scoped=_style(), **values)
-
-
-@cache
-def _style() -> Markup:
-    return Markup(Path(__file__).with_name("notebook.css").read_text("utf-8"))
+    style = Markup(Path(__file__).with_name("notebook.css").read_text("utf-8"))
+    return render("notebook", part=part, scoped=style, **values)

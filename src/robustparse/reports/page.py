@@ -62,12 +62,12 @@ from robustparse.reports.evaluation_tables import (
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import same_attack, summarize
-from robustparse.reports.tables import MISSING, Section, shown
+from robustparse.reports.tables import MISSING, Section, Table, shown
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.transfer_maps import FILE as TRANSFER
 from robustparse.reports.transfer_maps import HeatMap, read_heat_maps
-from robustparse.reports.worst_of_attacks import worst_sections
+from robustparse.reports.worst_of_attacks import TITLE, worst_table
 from robustparse.tasks.certificate_drawing import at_edits, most_edits
 from robustparse.tasks.task import Task
 
@@ -148,8 +148,9 @@ class Contents:
     def sections(self) -> list[Section]:
         """The sections of tables about the systems, which are of one task."""
         names = [system.name for system in self.systems]
+        worst = [Section(TITLE, "worst", [worst_table(self.worst)])] if self.worst else []
         return [
-            *worst_sections(self.worst),
+            *worst,
             *compared(names, self.differences),
             *details(self.systems),
         ]
@@ -272,7 +273,7 @@ def render_report(contents: Contents) -> str:
         title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
         parts=[_part(part) for part in contents.parts],
-        plots=[(plot, _points(plot)) for plot in contents.plots],
+        plots=[(plot, Markup(draw_plot(plot)), plot_values(plot)) for plot in contents.plots],
         heat_maps=contents.heat_maps,
         pairs=pairs_tables(contents.pairs) if contents.pairs else (),
         pairs_lead=summarize_pairs(contents.pairs),
@@ -400,14 +401,8 @@ def _shown(interval: Interval) -> str:
     return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"
 
 
-def _points(plot: Plot) -> dict[str, Any]:
-    """Draw a plot, and list its points for the table below it."""
-    heads, points = plot_values(plot)
-    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
-
-
-def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the headings of a plot's table, and its points: the line's name, and cells."""
+def plot_values(plot: Plot) -> Table:
+    """Make a table of a plot's points, with a row for each."""
     with_epochs = any(curve.epochs for curve in plot.curves)
     points = []
     for curve in plot.curves:
@@ -417,5 +412,5 @@ def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
         ):
             at = [plot.name_of(x), epoch] if with_epochs else [plot.name_of(x)]
             points.append((curve.name, [*at, f"{y:.2f}" + (f" to {upper:.2f}" * (upper > y))]))
-    heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
-    return heads, points
+    x_labels = [plot.x_label, EPOCH] if with_epochs else [plot.x_label]
+    return Table("Values", ("Line", *x_labels, plot.y_label), points, plot.title)
