@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from robustparse.api.attack import Examples, Victims, victim_source
+from robustparse.api.attack import Examples, Victims, results_in, victim_source
 from robustparse.api.data_sources import DataSource, data_source, settings_of
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import as_text, certified_table
 from robustparse.api.progress import certify_progress
-from robustparse.api.temporary_folder import results_in
 from robustparse.api.victim_sources import VictimSource
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits

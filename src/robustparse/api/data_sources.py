@@ -6,7 +6,7 @@ The settings and digests of a source identify the data in ``run.json``.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from robustparse.api.inputs import check_same_kind, data_files, digest, file_names
 from robustparse.api.taggers import check_tagger, tagger_named, with_tags
@@ -163,22 +163,14 @@ class GivenExamples:
 
     sentences: Sequence[Example]
     limit: int | None = None
-    name: str = "examples"
+    name: ClassVar[str] = "examples"
+    names: ClassVar[tuple[str, ...]] = (name,)
+    recorded: ClassVar[str] = name
 
     @property
     def settings(self) -> dict[str, Any]:
         """The limit."""
         return {"limit": self.limit}
-
-    @property
-    def names(self) -> tuple[str]:
-        """The name, as of the only file."""
-        return (self.name,)
-
-    @property
-    def recorded(self) -> str:
-        """The name."""
-        return self.name
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of the sentences, by the name of the data."""

@@ -43,7 +43,13 @@ def share(
         InputError: the folder has a ``README.md`` that this function did not write, or that was
             edited since; or see `make_entry`, `Model.from_pretrained` and `Model.save_pretrained`.
     """
-    _check_card(folder / CARD)
+    written = folder / CARD
+    if written.exists() and not (
+        written.is_file() and is_unedited(written.read_text("utf-8", "replace"))
+    ):
+        found = "share did not write it, or it was edited since"
+        remedy = "move it, and copy your text into the new one"
+        raise InputError(found, path=written, remedy=remedy)
     model, known, model_digests = None, None, []
     if checkpoint is not None:
         path = checkpoint_file(checkpoint)
@@ -66,17 +72,9 @@ def share(
     make_folder(folder)
     if model is not None:
         model.save_pretrained(folder)
-    write_text(folder / CARD, card(entry, contents, about))
+    write_text(written, card(entry, contents, about))
     write_text(folder / ENTRY, as_json(entry))
     return entry
-
-
-def _check_card(path: Path) -> None:
-    """Check that a file is a card that `share` wrote, and that nobody has edited it."""
-    if path.exists() and not (path.is_file() and is_unedited(path.read_text("utf-8", "replace"))):
-        found = "share did not write it, or it was edited since"
-        remedy = "move it, and copy your text into the new one"
-        raise InputError(found, path=path, remedy=remedy)
 
 
 def _model_entry(model: Model, weights: Path) -> ModelEntry:
