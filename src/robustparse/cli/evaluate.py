@@ -10,7 +10,7 @@ from robustparse.api.inputs import digest, system_name
 from robustparse.api.printed_tables import pairs_table, print_table, score_table, service_note
 from robustparse.api.victim_sources import Checkpoints
 from robustparse.attacks.victim import counts_of
-from robustparse.cli.options import ShardedDataOptions, VictimOptions
+from robustparse.cli.options import ShardedDataOptions, VictimOptions, check_distinct
 from robustparse.data.columns import columns_of
 from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
@@ -78,12 +78,16 @@ def evaluate(
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
     """
-    _check_different(perturbed or [])
+    names = [operation.name for operation in perturbed or []]
+    check_distinct("--perturbed", names)
     source, file = victim.source(), data.file(seed)
     opened = source.open(victim.device)
     before = counts_of(opened)  # it may have answered to an earlier shard
-    if file.shard is not None:
-        _check_shard(out, perturbed_files)
+    if file.shard is not None and out is None:
+        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
+    if file.shard is not None and perturbed_files is not None:
+        found, remedy = "is scored as a whole", "leave it out, or score without --shard"
+        raise InputError(found, key="--perturbed_files", remedy=remedy)
     examples = file.examples(opened, punctuation)
     say(*opened.warnings(examples, file.name, punctuation))
     folder = None if out is None else make_folder(Path(out))
@@ -112,7 +116,7 @@ def evaluate(
         "settings": source.settings,
         "seed": seed,
         "hypothesis_only": hypothesis_only,
-        "operations": [each.name for each in perturbed or []],
+        "operations": names,
     }
     pair_scores = pairs_report(answers.pairs) if answers.pairs else {}
     scores = evaluated(task, run, sums, pair_scores)
@@ -185,24 +189,6 @@ class _Answers:
         reworded = (row.answers for rows in self.pairs.values() for row in rows)
         write_perturbed_rows(folder, task, chain(noisy, reworded), punctuation)
         return {predicted: head, ANSWERS: "", PERTURBED: ""}
-
-
-def _check_different(operations: Sequence[Perturbation]) -> None:
-    """Check that no two operations are equal; their scores would have one name."""
-    names = [operation.name for operation in operations]
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            found, remedy = f"got {name} twice", "name each once"
-            raise InputError(found, key="--perturbed", remedy=remedy)
-
-
-def _check_shard(out: str | None, perturbed_files: str | None) -> None:
-    """Reject options that do not fit a shard."""
-    if out is None:
-        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
-    if perturbed_files is not None:
-        found, remedy = "is scored as a whole", "leave it out, or score without --shard"
-        raise InputError(found, key="--perturbed_files", remedy=remedy)
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:

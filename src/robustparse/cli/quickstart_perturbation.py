@@ -72,7 +72,9 @@ class PerturbationStory(NamedTuple):
         fit = partial(subject.fit, learning_rate=self.rate)
         console.print(f"[1/4] training a {subject.model} on the sample {subject.sample}")
         clean = fit(folder / "clean", subject.data(seed=seed), self.epochs)
-        task, operations = load(clean).task, self._operations(seed)
+        task = load(clean).task
+        exchanged = WordSubstitution(Lexicon(subject.lexicon(seed)), top=_ALL, best=_ALL)
+        operations = [Insertion(), Deletion(), FunctionWordSubstitution(), exchanged]
         many = f"{len(operations)} operations"
         console.print(f"[2/4] scoring it on test {subject.sample} perturbed by {many}")
         pairs = _write_pairs(folder / "perturbed", task, operations, seed)
@@ -96,11 +98,6 @@ class PerturbationStory(NamedTuple):
         print_table(_table(systems, f"sample {subject.sample}, test split"))
         console.print(summarize_pairs(systems))
         console.print(f"Report: {folder / 'report.html'}")
-
-    def _operations(self, seed: int) -> list[Perturbation]:
-        words = Lexicon(self.subject.lexicon(seed))
-        exchanged = WordSubstitution(words, top=_ALL, best=_ALL)
-        return [Insertion(), Deletion(), FunctionWordSubstitution(), exchanged]
 
     def _write_copies(
         self, folder: Path, task: Task, operations: Sequence[Perturbation], seed: int

@@ -10,7 +10,7 @@ from robustparse import __version__
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import plain_table, print_table
 from robustparse.api.victim_sources import VictimSource
-from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
+from robustparse.cli.options import DecodingOptions, VictimOptions, as_list, check_distinct
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
@@ -42,8 +42,7 @@ def transfer(
     if not targets and victim is None:
         expected = "at least one target"
         raise InputError("neither is given", key="--checkpoint, --victim", expected=expected)
-    if len(set(targets)) < len(targets):
-        raise InputError("names a target twice", key="--checkpoint", remedy="name each once")
+    check_distinct("--checkpoint", targets)
     sources = [read_source(Path(folder)) for folder in folders]
     check_same(sources)
     opened: dict[str, VictimSource] = {

@@ -222,16 +222,14 @@ class LabelCode:
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the victim's labels."""
         shares, numbers = predictions
+        readable = len(self.labels)  # an unreadable answer has no probabilities
         return [
-            Label(self._names[number], self._probabilities(number, row))
+            Label(
+                self._names[number],
+                dict(zip(self.labels, row, strict=False)) if number < readable else {},
+            )
             for number, row in zip(numbers.tolist(), shares.tolist(), strict=True)
         ]
-
-    def _probabilities(self, number: int, row: Sequence[float]) -> dict[str, float]:
-        """Return the probability of each label; none for an unreadable answer."""
-        if number == len(self.labels):
-            return {}
-        return dict(zip(self.labels, row[: len(self.labels)], strict=True))
 
 
 class FormCode:

@@ -145,7 +145,9 @@ class Dispatcher:
                 except _PassingError as error:
                     failure = error
                 if attempt < self._retries and not failure.pause_named:
-                    await asyncio.sleep(_pause(attempt))
+                    longest = min(_LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt)
+                    # Requests that failed together are not repeated together.
+                    await asyncio.sleep(random.uniform(0.5, 1.0) * longest)
                 if self._failed:
                     return None
             raise InputError(
@@ -243,11 +245,6 @@ async def _keep_arriving(arrived: dict[bytes, Value], ended: asyncio.Event, keep
         arrived.clear()
         if batch:
             await asyncio.to_thread(keep, batch)
-
-
-def _pause(attempt: int) -> float:
-    """Return a random pause, so that requests that failed together are not repeated together."""
-    return random.uniform(0.5, 1.0) * min(_LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

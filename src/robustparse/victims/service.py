@@ -267,11 +267,11 @@ class Service(BlackBox):
             headers[self.key_header] = f"Bearer {key}" if bearer else key
         url = f"{self.url.rstrip('/')}{self.PATH}" if self.PATH else self.url
         transport = Transport(url, headers, self.timeout, self.max_concurrent)
-        weakref.finalize(self, _close, transport, loop)
+
+        def close() -> None:  # without a reference to this victim
+            loop.run(transport.close())
+            loop.close()
+
+        weakref.finalize(self, close)
         limits = (self.max_concurrent, self.retries, self._budget, self._per_minute)
         return Dispatcher(transport, weakref.proxy(self), *limits)
-
-
-def _close(transport: Transport, loop: BackgroundLoop) -> None:
-    loop.run(transport.close())
-    loop.close()
