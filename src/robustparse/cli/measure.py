@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from robustparse.api.printed_tables import print_table, shown
+from robustparse.api.printed_tables import plain_table, print_table, shown
 from robustparse.api.progress import reading_progress
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
@@ -61,10 +61,7 @@ def measure(
 
 
 def _table(quality: dict[str, Any]) -> Table:
-    table = Table()
-    for heading in ("measure", "of", "number", "mean", "median"):
-        right = heading not in ("measure", "of")
-        table.add_column(heading, justify="right" if right else "left")
+    table = plain_table("", ("measure", "of"), ("number", "mean", "median"))
     perplexity = quality.get("perplexity", {})
     name = "pseudo-perplexity" if perplexity.get("kind") == "masked" else "perplexity"
     rows = [
