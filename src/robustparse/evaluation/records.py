@@ -4,7 +4,7 @@ An attack writes ``examples.jsonl`` (an `ExampleRecord` a line), ``summary.json`
 ``run.json`` (`RunRecord`); `evaluate` writes ``scores.json`` (`ScoresRecord`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
@@ -203,3 +203,19 @@ class ScoresRecord:
     perturbed_files: dict[str, Percentages]
     sentences: int | None = None
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessRecord:
+    """A robustness evaluation during training, which loggers with ``log_robustness`` keep.
+
+    Args:
+        task: of the attacked model.
+        curve: budget (fraction of the words that may be changed, 0 is clean) -> the task's scores
+            and ``success`` in percent, by rising budget; empty if budgets were not compared.
+        examples: some sentences that the attack succeeded on.
+    """
+
+    task: Task
+    curve: Mapping[float, Mapping[str, float]]
+    examples: Sequence[ExampleRecord]
