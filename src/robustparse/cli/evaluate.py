@@ -18,7 +18,6 @@ from robustparse.evaluation.clean import (
     AnsweringVictim,
     predictions,
     scored,
-    sums_by_class,
     sums_of,
 )
 from robustparse.evaluation.evaluated import evaluated
@@ -169,7 +168,7 @@ class _Answers:
             "sentences": len(self.examples),
             "words": sum(len(example.sentence) for example in self.examples),
             "clean": sums_of(task, self.clean, self.examples, punctuation),
-            "classes": sums_by_class(task, self.clean, self.examples, punctuation),
+            "classes": sums_of(task, self.clean, self.examples, punctuation, by_class=True),
             "perturbed": perturbed_sums(task, self.examples, self.perturbed, punctuation),
         }
 

@@ -72,6 +72,7 @@ def sums_of(
     predictions: Iterable[Prediction],
     examples: Sequence[Example],
     punctuation: PunctuationPolicy,
+    by_class: bool = False,
 ) -> Sums:
     """Add up what is right in predictions.
 
@@ -80,6 +81,7 @@ def sums_of(
         predictions: predictions for the examples, in any order; they may be computed lazily.
         examples: sentences with gold answers and distinct ids.
         punctuation: which punctuation is left out; ``unicode`` depends on these sentences' words.
+        by_class: add up `Scores.correct_by_class`.
 
     Returns:
         The sums of `Scores.correct`, from which `scored` computes the scores.
@@ -88,26 +90,14 @@ def sums_of(
         InputError: see `Scores.counted`; raised before the first prediction.
     """
     by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
-    return added(
-        task.scores.correct(prediction.answer, *by_id[prediction.id]) for prediction in predictions
-    )
+    correct = task.scores.correct_by_class if by_class else task.scores.correct
+    return added(correct(each.answer, *by_id[each.id]) for each in predictions)
 
 
 def scored(task: Task, sums: Sums) -> dict[str, float | None]:
     """Compute `Scores.names` and `Scores.further` in percent; None if nothing was counted."""
     scores = task.scores.score(sums)
     return {name: scores.get(name) for name in (*task.scores.names, *task.scores.further)}
-
-
-def sums_by_class(
-    task: Task,
-    predictions: Iterable[Prediction],
-    examples: Sequence[Example],
-    punctuation: PunctuationPolicy,
-) -> Sums:
-    """Add up `Scores.correct_by_class` of predictions; arguments as in `sums_of`."""
-    by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
-    return added(task.scores.correct_by_class(each.answer, *by_id[each.id]) for each in predictions)
 
 
 def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:

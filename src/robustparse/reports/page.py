@@ -349,8 +349,10 @@ def environment() -> Environment:
         "label": score_label,
         "name": score_name,
     }
-    style = Path(__file__).with_name("style.css").read_text("utf-8")
-    environment.globals |= {"style": Markup(style), "missing": MISSING}
+    for name, file in (("style", "style"), ("notebook_style", "notebook")):
+        style = Path(__file__).with_name(f"{file}.css").read_text("utf-8")
+        environment.globals[name] = Markup(style)
+    environment.globals["missing"] = MISSING
     for name, file in (("script", "browser"), ("sorter", "leaderboard")):
         environment.globals |= {name: script(file), f"{name}_hash": script_hash(file)}
     return environment
