@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from robustparse.api.data_sources import DataFile, DataSource, GivenExamples, data_source
-from robustparse.api.progress import word_progress
+from robustparse.api.progress import progress_bar
 from robustparse.api.taggers import tagger_named
 from robustparse.attacks.pooled_substitutes import (
     Substitutes,
@@ -114,7 +114,7 @@ def substitutes(
         )
     by_source: dict[str, Substitutes] = {}
     for name, source in made.items():
-        with word_progress(name, len(types.words)) as show:
+        with progress_bar(f"{name}: words", len(types.words)) as show:
             by_source[name] = substitutes_of(source, types, same_tag, show)
     pooled = united(by_source.values())
     whole = symmetric_closure(pooled, types) if symmetric else pooled

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from robustparse.api.printed_tables import plain_table, print_table, shown
-from robustparse.api.progress import reading_progress
+from robustparse.api.progress import progress_bar
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
@@ -55,7 +55,9 @@ def measure(
         encoder = SentenceSimilarity(
             sentence_encoder, measure="cosine", device=device, download=download
         )
-    with reading_progress() as on_texts:
+    with progress_bar(
+        "sentences read", None, lambda done, of: {"completed": done, "total": of}
+    ) as on_texts:
         quality = measure_folder(Path(folder), model, cosine, encoder, on_texts)
     print_table(_table(quality))
 
