@@ -97,13 +97,11 @@ def _table(
     table = plain_table(title, ["made against"], [str(n) for n in range(1, 1 + len(targets))])
     rows = [f"source {number}" for number, _ in enumerate(sources, start=1)]
     for number, row in enumerate(rows):
-        table.add_row(row, *(_cell(column[number]) for column in columns))
+        cells = [column[number] for column in columns]
+        given = ["-" if c.given_success is None else f"{c.given_success:.1f}" for c in cells]
+        both = zip(cells, given, strict=True)
+        table.add_row(row, *(f"{cell.rate.estimate:.1f} ({each})" for cell, each in both))
     legend = [f"{row}: {source}" for row, source in zip(rows, sources, strict=True)]
     legend += [f"{number}: {target}" for number, target in enumerate(targets, start=1)]
     table.caption = "\n".join(legend)
     return table
-
-
-def _cell(cell: Transfer) -> str:
-    conditioned = "-" if cell.given_success is None else f"{cell.given_success:.1f}"
-    return f"{cell.rate.estimate:.1f} ({conditioned})"

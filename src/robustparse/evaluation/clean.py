@@ -11,6 +11,7 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.evaluation.accumulator import Sums, added
+from robustparse.evaluation.records import Percentages
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Task
@@ -62,7 +63,7 @@ def scores_of(
     predictions: Iterable[Prediction],
     examples: Sequence[Example],
     punctuation: PunctuationPolicy,
-) -> dict[str, float | None]:
+) -> Percentages:
     """Compute all scores of predictions (`scored`); arguments as in `sums_of`."""
     return scored(task, sums_of(task, predictions, examples, punctuation))
 
@@ -94,7 +95,7 @@ def sums_of(
     return added(correct(each.answer, *by_id[each.id]) for each in predictions)
 
 
-def scored(task: Task, sums: Sums) -> dict[str, float | None]:
+def scored(task: Task, sums: Sums) -> Percentages:
     """Compute `Scores.names` and `Scores.further` in percent; None if nothing was counted."""
     scores = task.scores.score(sums)
     return {name: scores.get(name) for name in (*task.scores.names, *task.scores.further)}

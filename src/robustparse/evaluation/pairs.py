@@ -214,7 +214,7 @@ def pair_outcomes(
         both = answers[before], answers[after]
         grown = None if losses is None else (losses[before], losses[after])
         row = PerturbedAnswers(operation, pair.original, pair.perturbed, *both, grown)
-        words = _words(pair.perturbed)
+        words = pair.perturbed.sentence.words
         held = victim.task.files.needed(pair.original) <= set(words)
         known = victim.embedded(words) if isinstance(victim, LexicalVictim) else None
         unknown = None if known is None else len(words) - int(known.sum())
@@ -283,10 +283,10 @@ def _scores(rows: Sequence[PairOutcome]) -> PairScores:
     after = np.array([row.after for row in rows])
     before = np.array([row.before for row in rows])
     grown = None if rows[0].grown is None else np.array([row.grown for row in rows])
-    changed = np.array([_words(new) != _words(old) for new, old in texts])
+    changed = np.array([new.sentence.words != old.sentence.words for new, old in texts])
     answerable = np.array([row.answerable for row in rows])
     unknown = [row.unknown for row in rows if row.unknown is not None]
-    words = sum(len(_words(new)) for new, _ in texts)
+    words = sum(len(new.sentence.words) for new, _ in texts)
     first = {(*map(_text, both), str(both[1].gold)): at for at, both in enumerate(texts)}
     return PairScores(
         rows=len(rows),
@@ -320,7 +320,3 @@ def _share(marked: np.ndarray) -> float | None:
 def _text(example: Example) -> tuple[Words, Words]:
     """Return the context and the words, which identify a text."""
     return example.sentence.context, example.sentence.words
-
-
-def _words(example: Example) -> Words:
-    return example.sentence.words
