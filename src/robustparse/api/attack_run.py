@@ -92,7 +92,7 @@ class AttackRun:
         if self.check is not None:
             self.check(victim.task)
         examples = self.data.examples(victim, attack.punctuation)
-        self.data.check(examples, victim.task, attack)
+        victim.task.files.check(examples, self.data.name, attack.check)
         return victim, examples
 
     def _collected(

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from robustparse.api.inputs import check_same_kind, data_files, digest, file_names
 from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.api.victim_sources import VictimSource, known_to
-from robustparse.attacks.attack import Attack
 from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
@@ -152,10 +151,6 @@ class DataFile:
         victim.task.files.check(examples, self.name, victim.check, punctuation)
         return examples
 
-    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
-        """Check that an attack can read the sentences; an error names the line."""
-        task.files.check(examples, self.name, attack.check)
-
 
 @dataclass(frozen=True)
 class GivenExamples:
@@ -212,10 +207,6 @@ class GivenExamples:
             _check_words(example, victim.task, key)
         victim.check(examples)
         return examples
-
-    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
-        """Check that an attack can read the sentences; an error names the sentence."""
-        attack.check(examples)
 
 
 DataSource = DataFile | GivenExamples
