@@ -22,7 +22,7 @@ from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.label_answers import label_in
 from tiny_language_models import save_gpt2
 
-pytest.importorskip("httpx2")
+pytest.importorskip("openai")
 
 LABELS = ["negative", "positive"]
 WORDS = ["a", "good", "bad", "film", "dull", "fine", "fun", "slow"]
