@@ -1,7 +1,6 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -101,10 +100,17 @@ def evaluate(
     for each in noisy:
         say(*idle({each.operation: len(each.copies)}, len(examples)))
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
-    answers = _Answers(opened, examples, clean, noisy, outcomes)
     service = {name: count - before.get(name, 0) for name, count in counts_of(opened).items()}
-    sums: Sums = {**answers.sums(punctuation), "hypothesis_only": hypotheses, "service": service}
     task, name = opened.task, system_name(source.names)
+    sums: Sums = {
+        "sentences": len(examples),
+        "words": sum(len(example.sentence) for example in examples),
+        "clean": sums_of(task, clean, examples, punctuation),
+        "classes": sums_of(task, clean, examples, punctuation, by_class=True),
+        "perturbed": perturbed_sums(task, examples, noisy, punctuation),
+        "hypothesis_only": hypotheses,
+        "service": service,
+    }
     run: dict[str, Any] = {
         "about": {
             "task": task.name,
@@ -117,18 +123,18 @@ def evaluate(
         "hypothesis_only": hypothesis_only,
         "operations": names,
     }
-    pair_scores = pairs_report(answers.pairs) if answers.pairs else {}
+    pair_scores = pairs_report(outcomes) if outcomes else {}
     scores = evaluated(task, run, sums, pair_scores)
     if folder is not None:
         say(*task.files.not_written(examples, file.name))
-        heads = answers.write(folder, punctuation)
+        heads = _write(folder, opened, examples, clean, noisy, outcomes, punctuation)
         write_json(folder / SCORES, {**scores, "versions": versions()})
         if file.shard is not None:
             digests = {**source.digests(), "data": file.digest()}
             digests |= {"hypothesis_only": digest(hypothesis_only)} if hypothesis_only else {}
             data_settings = {"limit": data.limit, "columns": columns_of(examples)}
             settings = {**run, **data_settings, "sha256": digests}
-            blocks = {PERTURBED: len(examples)} if answers.perturbed else {}
+            blocks = {PERTURBED: len(examples)} if noisy else {}
             write_shard(folder, "evaluate", str(file.shard), task, settings, sums, heads, blocks)
     names_of = (*task.scores.names, *task.scores.further)
     rows = {
@@ -143,51 +149,30 @@ def evaluate(
         say(f"{name}: {service_note(service)}")
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """What a victim answered.
-
-    Args:
-        victim: the victim.
-        examples: the sentences.
-        clean: the answers to them.
-        perturbed: for each operation, the answers to perturbed copies of them.
-        pairs: the answers to the texts of each file of perturbed texts.
-    """
-
-    victim: AnsweringVictim
-    examples: list[Example]
-    clean: list[Prediction]
-    perturbed: list[Perturbed]
-    pairs: dict[str, list[PairOutcome]]
-
-    def sums(self, punctuation: PunctuationPolicy) -> Sums:
-        """Add up what is right, see `evaluated`."""
-        task = self.victim.task
-        return {
-            "sentences": len(self.examples),
-            "words": sum(len(example.sentence) for example in self.examples),
-            "clean": sums_of(task, self.clean, self.examples, punctuation),
-            "classes": sums_of(task, self.clean, self.examples, punctuation, by_class=True),
-            "perturbed": perturbed_sums(task, self.examples, self.perturbed, punctuation),
-        }
-
-    def write(self, folder: Path, punctuation: PunctuationPolicy) -> dict[str, str]:
-        """Write the answers into a folder; return the heads of the files by name."""
-        task, examples = self.victim.task, self.examples
-        predicted = f"predictions{task.files.ending_for(examples)}"
-        answers = {each.id: each.answer for each in self.clean}
-        with written(folder / predicted) as file:
-            pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
-            head = write_pieces(file, pieces)
-        write_answers_of_rows(folder, task, examples, self.clean, punctuation)
-        (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
-        if not self.perturbed and not self.pairs:
-            return {predicted: head, ANSWERS: ""}
-        noisy = rows_of(self.victim, examples, self.clean, self.perturbed)
-        reworded = (row.answers for rows in self.pairs.values() for row in rows)
-        write_perturbed_rows(folder, task, chain(noisy, reworded), punctuation)
-        return {predicted: head, ANSWERS: "", PERTURBED: ""}
+def _write(
+    folder: Path,
+    victim: AnsweringVictim,
+    examples: Sequence[Example],
+    clean: Sequence[Prediction],
+    noisy: Sequence[Perturbed],
+    outcomes: Mapping[str, Sequence[PairOutcome]],
+    punctuation: PunctuationPolicy,
+) -> dict[str, str]:
+    """Write the answers into a folder; return the heads of the files by name."""
+    task = victim.task
+    predicted = f"predictions{task.files.ending_for(examples)}"
+    answers = {each.id: each.answer for each in clean}
+    with written(folder / predicted) as file:
+        pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
+        heads = {predicted: write_pieces(file, pieces), ANSWERS: ""}
+    write_answers_of_rows(folder, task, examples, clean, punctuation)
+    (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
+    if noisy or outcomes:
+        rows = rows_of(victim, examples, clean, noisy)
+        reworded = (row.answers for of_file in outcomes.values() for row in of_file)
+        write_perturbed_rows(folder, task, chain(rows, reworded), punctuation)
+        heads[PERTURBED] = ""
+    return heads
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:
