@@ -16,9 +16,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from robustparse.errors import InputError
-from robustparse.victims.answer_cache import Value
 from robustparse.victims.request_limits import Budget, PerMinute, Taken
-from robustparse.victims.transport import Body, NoReplyError, Reply, Transport
+from robustparse.victims.transport import Body, NoReplyError, Reply, Transport, Value
 
 FIRST_PAUSE = 0.5
 """Seconds before the first repetition, without ``Retry-After``."""

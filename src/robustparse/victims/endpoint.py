@@ -12,13 +12,12 @@ from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.grammars import language_of
 from robustparse.tasks.registry import named
 from robustparse.types import Example
-from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.form_answers import form_in
 from robustparse.victims.label_answers import Token, label_in, label_words, probabilities_of
 from robustparse.victims.prompts import TEMPLATES, drawn, rendered, template_in
 from robustparse.victims.service import REFUSED, Read, Service
-from robustparse.victims.transport import Body
+from robustparse.victims.transport import Body, Value
 
 Kind = Literal["classification", "entailment", "semantic"]
 """What a model is asked for: the label of a text, the label of a pair, or a logical form."""

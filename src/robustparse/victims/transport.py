@@ -10,6 +10,9 @@ from robustparse.errors import InputError, optional_library, reason, root_cause
 Body = dict[str, Any] | list[Any]
 """The JSON body of a request."""
 
+Value = list[Any]
+"""What is kept of a reply, in JSON."""
+
 
 class Reply(NamedTuple):
     """The reply to a request.
