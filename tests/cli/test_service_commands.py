@@ -16,7 +16,7 @@ from robustparse.evaluation.example_records import read_records
 from sample_texts import texts, write_texts
 from service_stub import Stub, completion, serving, texts_of
 
-pytest.importorskip("httpx2")
+pytest.importorskip("openai")
 
 KEY = "sk-not-in-any-file"
 RECIPE = """\

@@ -27,7 +27,7 @@ from robustparse.victims import Endpoint, FunctionVictim, dispatcher
 from sample_texts import texts
 from service_stub import Fault, Stub, completion, serving, texts_of
 
-pytest.importorskip("httpx2")
+pytest.importorskip("openai")
 
 LABELS = ["negative", "positive"]
 KEY = "sk-never-shown-1234"

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from robustparse.errors import InputError
 from robustparse.victims.request_limits import Budget, PerMinute, Taken
-from robustparse.victims.transport import Body, NoReplyError, Reply, Transport, Value
+from robustparse.victims.transports import Body, NoReplyError, Reply, Transport, Value
 
 FIRST_PAUSE = 0.5
 """Seconds before the first repetition, without ``Retry-After``."""

@@ -17,7 +17,7 @@ from robustparse.victims.form_answers import form_in
 from robustparse.victims.label_answers import Token, label_in, label_words, probabilities_of
 from robustparse.victims.prompts import TEMPLATES, drawn, rendered, template_in
 from robustparse.victims.service import REFUSED, Read, Service
-from robustparse.victims.transport import Body, Value
+from robustparse.victims.transports import Body, OpenAITransport, Value, key_named
 
 Kind = Literal["classification", "entailment", "semantic"]
 """What a model is asked for: the label of a text, the label of a pair, or a logical form."""
@@ -54,8 +54,6 @@ class Endpoint(Service):
         parameters: entries to add to the request or to override in it; null removes an entry.
         **settings: see `Service`.
     """
-
-    PATH = "/chat/completions"
 
     def __init__(
         self,
@@ -127,6 +125,11 @@ class Endpoint(Service):
             value = ["", None]  # some servers refuse requests for log-probabilities
             self.keep(body, value)
         return "none" if value[1] is None else "probabilities"
+
+    def transport(self) -> OpenAITransport:
+        """See `Service.transport`."""
+        key = key_named(self.key_variable)
+        return OpenAITransport(self.url, key, self.timeout, self.max_concurrent)
 
     def request(self, text: Any) -> Body:
         """Return the chat completion that is asked for."""

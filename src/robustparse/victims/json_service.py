@@ -11,7 +11,7 @@ from robustparse.victims.form_answers import form_in
 from robustparse.victims.label_answers import label_words
 from robustparse.victims.prompts import rendered, template_in, template_of
 from robustparse.victims.service import Read, Service
-from robustparse.victims.transport import Body, Value
+from robustparse.victims.transports import Body, HttpTransport, Value, key_named
 
 
 class Http(Service):
@@ -70,6 +70,14 @@ class Http(Service):
         inline = request.lstrip()[:1] in ("{", "[", '"')
         key = "victim: request"
         self._template = template_of(request, key) if inline else template_in(request, key)
+
+    def transport(self) -> HttpTransport:
+        """See `Service.transport`."""
+        key, headers = key_named(self.key_variable), dict(self.headers)
+        if key is not None:
+            bearer = self.key_header.lower() == "authorization"
+            headers[self.key_header] = f"Bearer {key}" if bearer else key
+        return HttpTransport(self.url, headers, self.timeout, self.max_concurrent)
 
     def request(self, text: Any) -> Body:
         """Fill in the template.

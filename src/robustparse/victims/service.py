@@ -20,7 +20,7 @@ from robustparse.victims.background_loop import BackgroundLoop
 from robustparse.victims.black_box import BlackBox
 from robustparse.victims.dispatcher import Dispatcher
 from robustparse.victims.request_limits import Budget, PerMinute
-from robustparse.victims.transport import Body, Transport, Value, check_url, key_named
+from robustparse.victims.transports import Body, Transport, Value, check_url, key_named
 
 _TEXTS_PER_CONNECTION = 32
 """The end of a call leaves some connections idle, for at most 1/32 of its time on average."""
@@ -80,10 +80,8 @@ class Service(BlackBox):
         *("cache", "max_concurrent", "max_requests", "max_tokens", "requests_per_minute"),
         *("tokens_per_minute", "retries", "timeout", "check_determinism", "key_variable"),
     )
-    PATH = ""  # after the address, where requests go
     answers_unreadable = True
     one_process = True
-    key_header = "Authorization"
 
     def __init__(
         self,
@@ -128,7 +126,6 @@ class Service(BlackBox):
             scores=scores,
         )
         self.url, self.cache, self.key_variable = url, cache, key_variable
-        self.headers: dict[str, str] = {}
         self.max_concurrent, self.retries, self.timeout = max_concurrent, retries, timeout
         self.check_determinism = check_determinism
         self._budget = Budget(max_requests, max_tokens)
@@ -137,6 +134,10 @@ class Service(BlackBox):
         self._memory: dict[bytes, Value] = {}  # of answers, without a file
         self._from_cache = self._asked_twice = self._disagreements = 0
         self._unreadable: set[bytes] = set()
+
+    @abstractmethod
+    def transport(self) -> Transport:
+        """Return what sends the requests."""
 
     @abstractmethod
     def request(self, text: Any) -> Body:
@@ -278,12 +279,7 @@ class Service(BlackBox):
 
     @cached_property
     def _dispatcher(self) -> Dispatcher:
-        headers, key, loop = dict(self.headers), self._key, self._loop
-        if key is not None:
-            bearer = self.key_header.lower() == "authorization"
-            headers[self.key_header] = f"Bearer {key}" if bearer else key
-        url = f"{self.url.rstrip('/')}{self.PATH}" if self.PATH else self.url
-        transport = Transport(url, headers, self.timeout, self.max_concurrent)
+        transport, loop = self.transport(), self._loop
 
         def close() -> None:  # without a reference to this victim
             loop.run(transport.close())
