@@ -15,7 +15,8 @@ import yaml
 from command_runs import RECIPE, mistake, table
 from tiny_runs import differences, write_config
 
-from robustparse.cli import ensemble_members, fit_process
+from robustparse.cli import ensemble_members
+from robustparse.cli.ensemble_members import fit
 from robustparse.cli.main import main, run
 from robustparse.data.conllu import read_treebank
 from robustparse.data.sample.treebank import sample_treebank
@@ -302,10 +303,10 @@ def test_fit_runs_in_a_process_that_gets_the_signals(
     monkeypatch.setattr(sys, "executable", str(program))
     handler = signal.getsignal(signal.SIGTERM)
     if error is None:
-        fit_process.fit(["--config", "x"])
+        fit(["--config", "x"])
     else:
         with pytest.raises(error) as end:
-            fit_process.fit(["--config", "x"])
+            fit(["--config", "x"])
         assert status is None or end.value.code == status
     assert (tmp_path / "arguments").read_text() == "-m robustparse fit --config x\n"
     assert signal.getsignal(signal.SIGTERM) is handler

@@ -137,7 +137,7 @@ def test_mistakes_are_named(made, tmp_path, capsys):
     lines = (fewer / "examples.jsonl").read_text().splitlines(keepends=True)
     (fewer / "examples.jsonl").write_text("".join(lines[:-1]))
     assert "examples.jsonl: has 19 sentences; expected 20" in refused(str(fewer))
-    assert "names a target twice" in refused("one", targets=("two", "two"))
+    assert "two.ckpt twice" in refused("one", targets=("two", "two"))
     assert "no such folder" in refused("one", "none")
     (copy("bare") / "adversarial.conllu").unlink()
     assert "0 files adversarial.*" in refused(str(tmp_path / "bare"))

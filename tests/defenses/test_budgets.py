@@ -15,7 +15,7 @@ from robustparse.defenses.robustness_evaluation import (
 )
 from robustparse.errors import InputError
 from robustparse.evaluation.example_records import example_record
-from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.evaluation.records import RobustnessRecord
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.dependency import DEPENDENCY
 from sample_runs import lexicon_attack, sample_folder, trained_parser, trainer

@@ -25,13 +25,14 @@ from robustparse.evaluation import measure
 from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import Records, Speed
 from robustparse.evaluation.example_records import read_records
-from robustparse.evaluation.records import EXAMPLES, RUN, SCORES, SUMMARY
+from robustparse.evaluation.finished_folders import read_scores
+from robustparse.evaluation.records import EXAMPLES, PAIR_MEASURES, RUN, SCORES, SUMMARY
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.models.load import load
 from robustparse.options.recipe import Recipe
 from robustparse.reports.attacked_systems import CURVES, read_folder
 from robustparse.reports.entry import read_entry
-from robustparse.reports.evaluation_tables import MEASURES, read_evaluation
+from robustparse.reports.evaluation_tables import by_operation
 from robustparse.reports.leaderboard import board
 from robustparse.reports.new_entry import About, make_entry
 from robustparse.reports.page import read_contents
@@ -295,7 +296,7 @@ CELLS = [[{"rate": RATE, "given_success": given}] for given in (71.5, None)]
 RATES = {"task": "dependency", "sources": ["a", "b"], "targets": ["c"], "rates": {"las": CELLS}}
 NOISY = {"typos": {"uas": 80, "las": None}}
 SCORED = {"task": "dependency", "uas": 91.5, "las": 89, "perturbed": NOISY}
-MEASURED = dict.fromkeys(MEASURES, 62.5)
+MEASURED = dict.fromkeys(PAIR_MEASURES, 62.5)
 REWORDED = {
     "task": "semantic",
     "exact_match": 87.5,
@@ -336,8 +337,8 @@ def _shown(cell: Value) -> tuple[str, str, str]:
 
 
 def _scored(path: Path) -> Value:
-    _, found = read_evaluation(path.parent, "a")
-    return None if found is None else found.rows
+    found = read_scores(path.parent)
+    return {"": found.clean, **found.perturbed}
 
 
 def _plain_scored(content: bytes) -> Value:
@@ -349,8 +350,9 @@ def _plain_scored(content: bytes) -> Value:
 
 
 def _reworded(path: Path) -> Value:
-    found, _ = read_evaluation(path.parent, "a")
-    return None if found is None else (found.rows, found.measures)
+    found = read_scores(path.parent)
+    rows = {name: int(row["rows"] or 0) for name, row in found.perturbed_files.items()}
+    return (rows, {each: by_operation(found, each) for each in PAIR_MEASURES}) if rows else None
 
 
 def _plain_reworded(content: bytes) -> Value:
@@ -358,8 +360,10 @@ def _plain_reworded(content: bytes) -> Value:
     files = found.get("perturbed_files")
     if not files:
         return None
-    measures = {name: {key: _float(one[name]) for key, one in files.items()} for name in MEASURES}
-    first = next(iter(MEASURES))
+    measures = {
+        name: {key: _float(one[name]) for key, one in files.items()} for name in PAIR_MEASURES
+    }
+    first = next(iter(PAIR_MEASURES))
     measures[first] = {"all texts": _float(found["exact_match"]), **measures[first]}
     return {key: one["rows"] for key, one in files.items()}, measures
 

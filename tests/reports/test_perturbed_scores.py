@@ -9,12 +9,11 @@ import pytest
 from report_pages import Json, curves, example, parse, summary, write
 
 from robustparse.errors import InputError
+from robustparse.evaluation.finished_folders import read_scores
 from robustparse.evaluation.records import ScoresRecord
 from robustparse.reports.evaluation_tables import (
     evaluated_tables,
-    pair_scores,
     pairs_tables,
-    read_evaluation,
     summarize_pairs,
 )
 from robustparse.reports.export import export
@@ -59,8 +58,8 @@ def write_scores(folder: Path, found: Any) -> Path:
 
 def test_rows_of_both_systems_and_what_differs(tmp_path: Path) -> None:
     folders = [write_scores(tmp_path / "a", CLEAN), write_scores(tmp_path / "b", OTHER)]
-    systems = [read_evaluation(folder, folder.name)[0] for folder in folders]
-    standard, perturbed, robust = pairs_tables([each for each in systems if each])
+    systems = [read_scores(folder, folder.name) for folder in folders]
+    standard, perturbed, robust = pairs_tables(systems)
     assert [table.title for table in (standard, perturbed, robust)] == [
         *("Standard accuracy", "Perturbation accuracy", "Robust accuracy"),
     ]
@@ -114,8 +113,9 @@ def test_beside_an_attack(tmp_path: Path) -> None:
     both = write(tmp_path / "both", summary(90, 80), [*map(example, range(4))], curves("both"))
     (both / "scores.json").write_text(json.dumps(CLEAN))
     plain = write_scores(tmp_path / "plain", {"task": "semantic", **THREE})
-    assert read_evaluation(plain, "plain")[0] is None
-    build_report([both, plain], tmp_path / "r.html")
+    assert [each.name for each in build_report([both, plain], tmp_path / "r.html").pairs] == [
+        "both"
+    ]
     text = parse(tmp_path / "r.html").text
     assert "Perturbed texts" in text
     assert "Difference" not in text
@@ -164,8 +164,7 @@ def test_what_perturbing_costs_is_said_where_both_scores_are_known(
     standard: float | None, perturbed: float | None, said: str
 ) -> None:
     files = {"macro": one(30, standard, perturbed, None)}
-    system = pair_scores("a", ScoresRecord(named("semantic"), {"exact_match": 90.0}, {}, files))
-    assert system is not None
+    system = ScoresRecord(named("semantic"), {"exact_match": 90.0}, {}, files, name="a")
     assert summarize_pairs([system]).removeprefix("On average over operations, ") == said
 
 

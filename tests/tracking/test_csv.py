@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from robustparse.errors import InputError
-from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.evaluation.records import RobustnessRecord
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tracking.csv import CsvLogger, MetricsTable, read_table
 

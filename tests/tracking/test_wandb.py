@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import wandb
 
-from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.evaluation.records import RobustnessRecord
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tracking.wandb import STEP, WandbLogger
 from wandb_runs import Run, Runs, wandb_runs

@@ -1,24 +1,29 @@
 """``robustparse.attack``: the engine of the command, for models and sentences of a notebook."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import cast
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TypeVar, cast
+from weakref import finalize
 
 from robustparse.api.attack_run import AttackRun
 from robustparse.api.data_sources import data_source
 from robustparse.api.inputs import system_name
 from robustparse.api.results import AttackResults
-from robustparse.api.temporary_folder import results_in
 from robustparse.api.victim_sources import Checkpoints, GivenVictim, VictimSource
 from robustparse.attacks.attack import Attack
 from robustparse.errors import InputError, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
-from robustparse.files.paths import Sources
+from robustparse.files.paths import Sources, with_home
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.options.recipe import Recipe
 from robustparse.types import Example
+
+T = TypeVar("T")
 
 Victims = Model | AnsweringVictim | str | Path | Sequence[Model] | Sequence[str | Path]
 """A model, a black box or another victim, a checkpoint; or several models or checkpoints."""
@@ -109,3 +114,21 @@ def victim_source(victim: Victims) -> VictimSource:
         expected="a model, a list of models, paths of checkpoints, or a robustparse.victims object",
         remedy="wrap a function as FunctionVictim(function)",
     )
+
+
+def results_in(out: str | Path | None, make: Callable[[Path], T]) -> T:
+    """Return the results that a function makes in a folder.
+
+    Args:
+        out: the folder; None takes a temporary one, which is deleted with the results, or if
+            making them fails.
+        make: takes the folder.
+    """
+    if out is not None:
+        return make(with_home(out))
+    with ExitStack() as unless_kept:
+        folder = Path(mkdtemp(prefix="robustparse-"))
+        unless_kept.callback(rmtree, folder)
+        results = make(folder)
+        finalize(results, unless_kept.pop_all().close)
+    return results

@@ -6,12 +6,11 @@ here or by a launcher. Their number does not change the files.
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import cast
 
 from robustparse import trust
 from robustparse.api.data_sources import DataSource, settings_of
@@ -37,14 +36,6 @@ from robustparse.options.recipe_digests import recipe_digests
 from robustparse.options.recipe_facts import recipes_without
 from robustparse.tasks.task import Task
 from robustparse.types import Example
-
-
-class Data(NamedTuple):
-    """The sentences to attack, and warnings about them, which are computed when they are read."""
-
-    task: Task
-    examples: list[Example]
-    warnings: Iterator[str]
 
 
 @dataclass(frozen=True)
@@ -81,12 +72,17 @@ class AttackRun:
         rank = Rank.launched()
         if rank is not None and rank.count > 1:
             return self._as_rank(attack, rank)
-        if self.devices == 1:
-            return self._collected(attack, *self.loaded(attack, 0, 1))
-        return self._over_processes(attack)
+        victim, examples = self.loaded(attack, 0, self.devices)
+        source: Source = partial(attacked_records, victim.task, attack, victim)
+        if self.devices > 1:  # processes that attack too; this one writes
+            worker = partial(_worker, self, trust.trusted())
+            source = partial(records_of_processes, source, self.folder, worker, self.devices)
+        return self._collected(attack, source, victim, examples)
 
-    def loaded(self, attack: Attack, rank: int, count: int) -> tuple[Source, Data]:
-        """Return the source of records in one of this machine's processes, and all sentences."""
+    def loaded(
+        self, attack: Attack, rank: int, count: int
+    ) -> tuple[AnsweringVictim, list[Example]]:
+        """Return the victim in one of this machine's processes, and all sentences."""
         victim = self.victim.open(process_device(self.device, rank, count))
         if victim.one_process and count > 1:
             found = f"{count} processes for a victim whose limits hold for one"
@@ -96,16 +92,16 @@ class AttackRun:
         if self.check is not None:
             self.check(victim.task)
         examples = self.data.examples(victim, attack.punctuation)
-        self.data.check(examples, victim.task, attack)
-        of_victim = victim.warnings(examples, self.data.name, attack.punctuation)
-        warnings = chain(of_victim, attack.warnings(examples, victim))
-        source = partial(attacked_records, victim.task, attack, victim)
-        return source, Data(victim.task, examples, warnings)
+        victim.task.files.check(examples, self.data.name, attack.check)
+        return victim, examples
 
-    def _collected(self, attack: Attack, source: Source, data: Data) -> Summary:
+    def _collected(
+        self, attack: Attack, source: Source, victim: AnsweringVictim, examples: list[Example]
+    ) -> Summary:
         """Write the records of a source into the folder, with a progress bar."""
-        task, examples, warnings = data
-        say(*warnings, *task.files.not_written(examples, self.data.name))
+        task, name = victim.task, self.data.name
+        say(*victim.warnings(examples, name, attack.punctuation))
+        say(*attack.warnings(examples, victim), *task.files.not_written(examples, name))
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity(columns_of(examples))
             return collect_into(self.folder, task, attack, source, examples, identity, progress)
@@ -132,13 +128,6 @@ class AttackRun:
         }
         return cast(RunRecord, identity)
 
-    def _over_processes(self, attack: Attack) -> Summary:
-        """Start processes that attack too; this one writes."""
-        source, data = self.loaded(attack, 0, self.devices)
-        worker = partial(_worker, self, trust.trusted())
-        lines = partial(records_of_processes, source, self.folder, worker, self.devices)
-        return self._collected(attack, lines, data)
-
     def _as_rank(self, attack: Attack, rank: Rank) -> Summary | None:
         """Attack as one of a launcher's processes; the first one writes."""
         if self.devices not in (1, rank.count):
@@ -147,11 +136,12 @@ class AttackRun:
                 key="--devices",
                 remedy="leave --devices out",
             )
-        source, data = self.loaded(attack, rank.local_rank, rank.local_count)
+        victim, examples = self.loaded(attack, rank.local_rank, rank.local_count)
+        source = partial(attacked_records, victim.task, attack, victim)
         ranks = Ranks.launched(rank, self.folder)
         if rank.rank == 0:
-            return ranks.lead(source, lambda lines: self._collected(attack, lines, data))
-        ranks.follow(source, data.examples)
+            return ranks.lead(source, lambda all_: self._collected(attack, all_, victim, examples))
+        ranks.follow(source, examples)
         return None
 
 
@@ -205,5 +195,5 @@ def _worker(run: AttackRun, trusted: list[str], ranks: Ranks) -> None:
     attack = run.recipe.attack()
     attack.seed = run.seed
     logging.getLogger("robustparse").setLevel(logging.ERROR)  # the first process has warned
-    source, data = run.loaded(attack, ranks.rank.local_rank, run.devices)
-    ranks.follow(source, data.examples)
+    victim, examples = run.loaded(attack, ranks.rank.local_rank, run.devices)
+    ranks.follow(partial(attacked_records, victim.task, attack, victim), examples)

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from robustparse.api.attack import Examples, Victims, victim_source
+from robustparse.api.attack import Examples, Victims, results_in, victim_source
 from robustparse.api.data_sources import DataSource, data_source, settings_of
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import as_text, certified_table
 from robustparse.api.progress import certify_progress
-from robustparse.api.temporary_folder import results_in
 from robustparse.api.victim_sources import VictimSource
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
@@ -27,9 +26,16 @@ from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
 
 
-@dataclass(frozen=True)
-class CertifyRun:
-    """A run of `certify`: the victim, the sentences, the inputs to try, and the output folder.
+def certified(
+    folder: Path,
+    exhaustive: Exhaustive,
+    victim: VictimSource,
+    data: DataSource,
+    substitutes: str,
+    seed: int,
+    device: str,
+) -> CertifiedSummary:
+    """Certify answers or resume, with a progress bar; return the summary.
 
     Args:
         folder: the output folder, in which an interrupted run resumes.
@@ -40,48 +46,29 @@ class CertifyRun:
         seed: the seed of the built-in sample and of a fraction.
         device: where models compute.
     """
-
-    folder: Path
-    exhaustive: Exhaustive
-    victim: VictimSource
-    data: DataSource
-    substitutes: str = "substitutes"
-    seed: int = 0
-    device: str = "auto"
-
-    def certified(self) -> CertifiedSummary:
-        """Certify or resume, with a progress bar; return the summary."""
-        victim, exhaustive = self.victim.open(self.device), self.exhaustive
-        examples = self.data.examples(victim, exhaustive.punctuation)
-        say(*victim.warnings(examples, self.data.name, exhaustive.punctuation))
-        run = self._identity(columns_of(examples))
-        with certify_progress(len(examples)) as progress:
-            summary = certify_into(self.folder, exhaustive, examples, victim, run, progress)
-        if examples and not summary["n_changeable"]:
-            say(
-                f"{self.substitutes}: no word of {self.data.name} has a substitute "
-                "that the model reads as another word, so the certified scores are the clean ones"
-            )
-        return summary
-
-    def _identity(self, columns: list[str] | None) -> CertificateRun:
-        """Return what distinguishes this run from others; the size of batches does not."""
-        table = self.exhaustive.substitutes
-        identity = {
-            "victims": self.victim.names,
-            "edits": list(self.exhaustive.edits),
-            "cap": self.exhaustive.cap,
-            "punctuation": self.exhaustive.punctuation,
-            "substitutes": self.substitutes,
-            "substitutes_settings": dict(table.settings),
-            **settings_of(self.victim, self.data, self.seed, columns),
-            "sha256": {
-                **self.victim.digests(),
-                "data": self.data.digest(),
-                "substitutes": table.digest,
-            },
-        }
-        return cast(CertificateRun, identity)
+    opened, table = victim.open(device), exhaustive.substitutes
+    examples = data.examples(opened, exhaustive.punctuation)
+    say(*opened.warnings(examples, data.name, exhaustive.punctuation))
+    # What distinguishes this run from others; the size of batches does not.
+    run = {
+        "victims": victim.names,
+        "edits": list(exhaustive.edits),
+        "cap": exhaustive.cap,
+        "punctuation": exhaustive.punctuation,
+        "substitutes": substitutes,
+        "substitutes_settings": dict(table.settings),
+        **settings_of(victim, data, seed, columns_of(examples)),
+        "sha256": {**victim.digests(), "data": data.digest(), "substitutes": table.digest},
+    }
+    identity = cast(CertificateRun, run)
+    with certify_progress(len(examples)) as progress:
+        summary = certify_into(folder, exhaustive, examples, opened, identity, progress)
+    if examples and not summary["n_changeable"]:
+        say(
+            f"{substitutes}: no word of {data.name} has a substitute that the model reads as "
+            "another word, so the certified scores are the clean ones"
+        )
+    return summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +152,7 @@ def certify(
 
     def made(folder: Path) -> CertifiedResults:
         data = data_source(examples, limit=limit)
-        summary = CertifyRun(folder, exhaustive, source, data, name, device=device).certified()
+        summary = certified(folder, exhaustive, source, data, name, 0, device)
         records = read_certificates(folder)
         return CertifiedResults(folder, system_name(source.names), summary, records)
 

@@ -33,8 +33,8 @@ class CopiesFile:
         path: the file.
         data: the file of the sentences.
         keep: which copies to write.
-        license: the licence of the sentences, for the dataset of pairs (`dataset_beside`); None
-            writes no dataset.
+        license: the licence of the sentences, for the dataset of pairs, a folder that ends in
+            .dataset; None writes none.
 
     Raises:
         InputError: a licence is given, but other copies than pairs are written.
@@ -125,7 +125,7 @@ class CopiesFile:
             write_shard(self.path, "augment", str(data.shard), task, run, sums, {"": head})
         terminal().print(f"{counts['n_copies']} copies in {self.path}", soft_wrap=True)
         if card is not None:
-            for path in write_dataset(dataset_beside(self.path), rows, card):
+            for path in write_dataset(self.path.with_suffix(".dataset"), rows, card):
                 terminal().print(str(path), soft_wrap=True)
 
 
@@ -174,8 +174,3 @@ def attack_folder(out: Path) -> Path:
 def summary_beside(out: Path) -> Path:
     """Return the file of the summary of a file of copies."""
     return out.with_name(f"{out.name}.summary.json")
-
-
-def dataset_beside(out: Path) -> Path:
-    """Return the folder of the dataset of a file of pairs."""
-    return out.with_suffix(".dataset")

@@ -6,12 +6,11 @@ The settings and digests of a source identify the data in ``run.json``.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from robustparse.api.inputs import check_same_kind, data_files, digest, file_names
 from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.api.victim_sources import VictimSource, known_to
-from robustparse.attacks.attack import Attack
 from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
@@ -152,10 +151,6 @@ class DataFile:
         victim.task.files.check(examples, self.name, victim.check, punctuation)
         return examples
 
-    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
-        """Check that an attack can read the sentences; an error names the line."""
-        task.files.check(examples, self.name, attack.check)
-
 
 @dataclass(frozen=True)
 class GivenExamples:
@@ -163,22 +158,14 @@ class GivenExamples:
 
     sentences: Sequence[Example]
     limit: int | None = None
-    name: str = "examples"
+    name: ClassVar[str] = "examples"
+    names: ClassVar[tuple[str, ...]] = (name,)
+    recorded: ClassVar[str] = name
 
     @property
     def settings(self) -> dict[str, Any]:
         """The limit."""
         return {"limit": self.limit}
-
-    @property
-    def names(self) -> tuple[str]:
-        """The name, as of the only file."""
-        return (self.name,)
-
-    @property
-    def recorded(self) -> str:
-        """The name."""
-        return self.name
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of the sentences, by the name of the data."""
@@ -220,10 +207,6 @@ class GivenExamples:
             _check_words(example, victim.task, key)
         victim.check(examples)
         return examples
-
-    def check(self, examples: Sequence[Example], task: Task, attack: Attack) -> None:
-        """Check that an attack can read the sentences; an error names the sentence."""
-        attack.check(examples)
 
 
 DataSource = DataFile | GivenExamples
@@ -287,6 +270,5 @@ def settings_of(
         seed: the seed of the run.
         columns: the names of the columns that the sentences were read from, if any.
     """
-    first = {"seed": seed, "limit": data.limit}  # the order of earlier versions
-    settings = {**first, **victim.settings, "data": data.recorded, **data.settings}
+    settings = {"seed": seed, **victim.settings, "data": data.recorded, **data.settings}
     return settings if columns is None else {**settings, "columns": columns}

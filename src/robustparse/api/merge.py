@@ -171,15 +171,13 @@ def _scores(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
     return {**scores, "versions": record["versions"]}
 
 
-def _copies_summary(record: ShardRecord, sums: Sums) -> Mapping[str, Any]:
-    return copies_summary(record["run"]["made"], record["run"]["drawn"], sums)
-
-
 _COMMANDS = {
     "attack": _Command(_attack_summary, SUMMARY, EXAMPLES, RunRecord),
     "certify": _Command(_certified_summary, SUMMARY, CERTIFICATES, CertificateRun),
     "evaluate": _Command(_scores, SCORES),
-    "augment": _Command(_copies_summary),
+    "augment": _Command(
+        lambda record, sums: copies_summary(record["run"]["made"], record["run"]["drawn"], sums)
+    ),
     "predict": _Command(lambda _, __: {}),
 }
 

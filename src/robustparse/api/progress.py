@@ -28,7 +28,7 @@ def attack_progress(total: int, name: str) -> ProgressBar:
         both = "" if clean is None else f" clean {clean:.1f}, attacked {attacked:.1f}"
         return {"completed": scores["n_sentences"], "note": score_name(headline) + both}
 
-    return _bar(name, total, state)
+    return progress_bar(name, total, state)
 
 
 def certify_progress(total: int) -> ProgressBar:
@@ -42,23 +42,13 @@ def certify_progress(total: int) -> ProgressBar:
         note = f"clean {shown(clean)}, certified at {edits} edits {shown(lower)}"
         return {"completed": scores.sentences, "note": f"{score_name(headline)} {note}"}
 
-    return _bar("certify", total, state)
-
-
-def reading_progress() -> ProgressBar:
-    """Return a function that shows how many of how many sentences were read."""
-    return _bar("sentences read", None, lambda done, of: {"completed": done, "total": of})
-
-
-def word_progress(source: str, total: int) -> ProgressBar:
-    """Return a function that shows for how many words a source has proposed substitutes."""
-    return _bar(f"{source}: words", total, lambda done: {"completed": done})
+    return progress_bar("certify", total, state)
 
 
 @contextmanager
 def block_progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that shows how many blocks are done: a bar, or lines without a terminal."""
-    with _bar(f"{name}: blocks", total, lambda done: {"completed": done}) as show:
+    with progress_bar(f"{name}: blocks", total) as show:
 
         def show_or_say(done: int) -> None:
             show(done)
@@ -108,15 +98,18 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _bar(
-    name: str, total: int | None, state: Callable[..., dict[str, Any]]
+def progress_bar(
+    name: str,
+    total: int | None,
+    state: Callable[..., dict[str, Any]] = lambda done: {"completed": done},
 ) -> Iterator[Callable[..., None]]:
     """Yield a function that moves a bar; without a terminal, it does nothing.
 
     Args:
         name: what stands before the bar.
         total: the number of steps, None if it is unknown yet.
-        state: returns the new ``completed``, ``total`` and ``note`` of the bar.
+        state: returns the new ``completed``, ``total`` and ``note`` of the bar, given the arguments
+            of the function; by default that is the number of finished steps.
     """
     console = terminal(stderr=True)
     columns = (

@@ -7,10 +7,8 @@ from typing import TypeAlias
 from robustparse.api.certify import CertifiedResults
 from robustparse.api.results import AttackResults
 from robustparse.api.worst_of_attacks import worst_of_attacks
-from robustparse.errors import InputError, say
-from robustparse.evaluation.comparison import Difference
+from robustparse.errors import InputError
 from robustparse.evaluation.comparison import compare as compared
-from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.files.paths import with_home
 from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
@@ -48,7 +46,11 @@ def report(
     named = all(names) and len(set(names)) == len(names)
     differences = compared(folders) if compare else ()
     worst = worst_of_attacks(folders) if compare else ()
-    return write_report(folders, out, names if named else None, differences, export, worst)
+    page = with_home(out)
+    contents = build_report(folders, page, names if named else None, differences, worst)
+    if export is not None:
+        export_report(contents, with_home(export))
+    return page
 
 
 def _systems(attacked: object) -> list[Attacked]:
@@ -74,35 +76,3 @@ def _name(system: Attacked, systems: Sequence[Attacked]) -> str:
         return system.name if isinstance(system, AttackResults) else ""
     attacked = {each.name for each in systems if isinstance(each, AttackResults)}
     return f"{system.name}, certified" if system.name in attacked else system.name
-
-
-def write_report(
-    folders: Sequence[Path],
-    out: str | Path,
-    names: Sequence[str] | None = None,
-    differences: Sequence[Difference] = (),
-    export: str | Path | None = None,
-    worst: Sequence[WorstOfAttacks] = (),
-) -> Path:
-    """Write a page and its exports; print on standard error what could not be read.
-
-    Args:
-        folders: see `build_report`.
-        out: the page.
-        names: see `build_report`.
-        differences: see `build_report`.
-        export: see `report`.
-        worst: see `build_report`.
-
-    Returns:
-        The path of the page.
-
-    Raises:
-        InputError: see `report`.
-    """
-    page = with_home(out)
-    shown = build_report(folders, page, names, differences, worst)
-    say(*(f"warning: {each}" for each in shown.unread))
-    if export is not None:
-        export_report(shown, with_home(export))
-    return page

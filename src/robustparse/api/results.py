@@ -4,13 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+from markupsafe import Markup
+
 from robustparse.api.printed_tables import as_text, score_table, shown, summary_table
 from robustparse.errors import optional_library
 from robustparse.evaluation.finished_folders import read_finished
 from robustparse.evaluation.records import WHEN, ExampleRecord
 from robustparse.files.paths import with_home
 from robustparse.metrics import score_name
-from robustparse.reports.notebook import example_html, results_html, scores_html
+from robustparse.reports.attacked_systems import most_telling, read_folder
+from robustparse.reports.page import falls_of, losses_of, render
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 from robustparse.types import Prediction
@@ -82,7 +85,10 @@ class AttackedExample:
         return f"{self.id}: {' '.join(after)} ({', '.join(scores)})"
 
     def _repr_html_(self) -> str:
-        return example_html(self.task, self.record)
+        picture = Markup(self.task.pictures.draw(self.record))
+        return render(
+            "notebook", part="sentence", task=self.task, record=self.record, picture=picture
+        )
 
 
 class AttackResults(Sequence[AttackedExample]):
@@ -159,7 +165,15 @@ class AttackResults(Sequence[AttackedExample]):
         return as_text(summary_table({self.name: self.summary}, title))
 
     def _repr_html_(self) -> str:
-        return results_html(self.folder, self.name, SHOWN)
+        system = read_folder(self.folder, self.name)
+        pictures = [
+            (each.record, Markup(self.task.pictures.draw(each.record)))
+            for _, each in most_telling([system], SHOWN)
+        ]
+        scores = {"rows": [system], "falls": falls_of([system]), "losses": losses_of([system])}
+        return render(
+            "notebook", part="results", **scores, saved=[], task=self.task, examples=pictures
+        )
 
 
 class Scores(dict[str, float | None]):
@@ -183,4 +197,5 @@ class Scores(dict[str, float | None]):
         return as_text(score_table({self.name: self}))
 
     def _repr_html_(self) -> str:
-        return scores_html(self.name, {score_name(name): value for name, value in self.items()})
+        scores = {score_name(name): value for name, value in self.items()}
+        return render("notebook", part="scores", name=self.name, scores=scores)

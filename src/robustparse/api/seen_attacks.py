@@ -59,33 +59,6 @@ class AttackKind:
     search: str | None
 
 
-@dataclass(frozen=True)
-class Training:
-    """The attacks that the training of a system used.
-
-    Args:
-        attacks: the attacks that its configurations name.
-        complete: whether training used no other attack.
-    """
-
-    attacks: tuple[AttackKind, ...]
-    complete: bool
-
-    def has_seen(self, run: RunRecord) -> Seen:
-        """Tell whether training used an attack; see `seen_attacks`."""
-        try:
-            attack = _kind(run.get("settings"), run.get("sha256", {}).get("recipe", {}))
-        except (UnknownTrainingError, InputError, OSError):
-            return "unknown"
-        searches = {kind.search for kind in self.attacks if attack.candidates <= kind.candidates}
-        if attack.search in searches:
-            return "seen"
-        if not self.complete:
-            return "unknown"
-        shared = any(attack.candidates & kind.candidates for kind in self.attacks)
-        return "candidates seen" if shared else "unseen"
-
-
 def seen_attacks(runs: Sequence[RunRecord]) -> list[Seen]:
     """Tell for each attack on a system whether the system was trained against it.
 
@@ -100,12 +73,6 @@ def seen_attacks(runs: Sequence[RunRecord]) -> list[Seen]:
         ``unseen``: against none of them; ``unknown``: a checkpoint has moved or changed, has no
         configuration, or the configuration does not tell.
     """
-    training = _training(runs)
-    return [training.has_seen(run) for run in runs]
-
-
-def _training(runs: Sequence[RunRecord]) -> Training:
-    """Return the attacks used in a system's training, as far as its configurations tell."""
     weights = runs[0].get("sha256", {}).get("checkpoint") or []
     attacks: list[AttackKind] = []
     complete = bool(weights)
@@ -117,7 +84,27 @@ def _training(runs: Sequence[RunRecord]) -> Training:
                 attacks.append(attack)  # noqa: PERF402 - those before an error count
         except (StopIteration, UnknownTrainingError, InputError, OSError):
             complete = False
-    return Training(tuple(attacks), complete)
+    return [_seen(run, attacks, complete) for run in runs]
+
+
+def _seen(run: RunRecord, attacks: Sequence[AttackKind], complete: bool) -> Seen:
+    """Tell whether training used an attack.
+
+    Args:
+        run: the content of the attack's ``run.json``.
+        attacks: the attacks that the configurations of the training name.
+        complete: whether training used no other attack.
+    """
+    try:
+        attack = _kind(run.get("settings"), run.get("sha256", {}).get("recipe", {}))
+    except (UnknownTrainingError, InputError, OSError):
+        return "unknown"
+    if attack.search in {kind.search for kind in attacks if attack.candidates <= kind.candidates}:
+        return "seen"
+    if not complete:
+        return "unknown"
+    shared = any(attack.candidates & kind.candidates for kind in attacks)
+    return "candidates seen" if shared else "unseen"
 
 
 def _trained_against(checkpoint: Path) -> Iterator[AttackKind]:
@@ -140,7 +127,10 @@ def _trained_against(checkpoint: Path) -> Iterator[AttackKind]:
         yield from map(_attack_of_copies, each_path(files if isinstance(files, list) else []))
         encoding = _at(config, "model", "init_args", "encoding")
         if isinstance(encoding, str):
-            yield _attack_of_encoding(encoding)
+            table = Encoding.read(encoding).settings.get("substitutes")
+            if not isinstance(table, str):
+                raise UnknownTrainingError
+            yield AttackKind(frozenset([f"{_TABLE} {table}"]), None)
         earlier = _at(config, "model", "init_args", "init_from")
         if not isinstance(earlier, str):
             return
@@ -181,18 +171,6 @@ def _attack_of_copies(file: Path) -> AttackKind:
     if not beside.exists() or "operations" not in read_json(beside, dict):
         raise UnknownTrainingError
     return AttackKind(frozenset(), None)
-
-
-def _attack_of_encoding(file: str) -> AttackKind:
-    """Return the substitution table that an encoding was made for, as an attack without a search.
-
-    Raises:
-        UnknownTrainingError: the encoding does not say which table that was.
-    """
-    content = Encoding.read(file).settings.get("substitutes")
-    if not isinstance(content, str):
-        raise UnknownTrainingError
-    return AttackKind(frozenset([f"{_TABLE} {content}"]), None)
 
 
 def _kind(settings: Any, digests: Mapping[str, str] | None = None) -> AttackKind:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from robustparse.api.data_sources import DataFile, DataSource, GivenExamples, data_source
-from robustparse.api.progress import word_progress
+from robustparse.api.progress import progress_bar
 from robustparse.api.taggers import tagger_named
 from robustparse.attacks.pooled_substitutes import (
     Substitutes,
@@ -104,10 +104,17 @@ def substitutes(
     made = _loaded(names, settings)
     sentences = [sentence for each in given for sentence in _sentences(each, task)]
     types = WordTypes.of(sentences, tagset)
-    _check_tags(types, same_tag, made)
+    needing = [name for name, source in made.items() if source.needs_tags]
+    needing += ["same_tag"] if same_tag else []
+    if needing and not types.tags:
+        raise InputError(
+            f"the data have no tags ({types.tagset}) to compare",
+            key=", ".join(needing),
+            remedy="leave this out, or give the texts tags, as by --tagger nltk",
+        )
     by_source: dict[str, Substitutes] = {}
     for name, source in made.items():
-        with word_progress(name, len(types.words)) as show:
+        with progress_bar(f"{name}: words", len(types.words)) as show:
             by_source[name] = substitutes_of(source, types, same_tag, show)
     pooled = united(by_source.values())
     whole = symmetric_closure(pooled, types) if symmetric else pooled
@@ -188,15 +195,3 @@ def _sentences(data: DataSource, task: str | None) -> list[Sentence]:
     for at, sentence in zip(untagged, tagged, strict=True):
         sentences[at] = replace(sentences[at], upos=sentence.upos, xpos=sentence.xpos)
     return sentences
-
-
-def _check_tags(types: WordTypes, same_tag: bool, sources: dict[str, Source]) -> None:
-    """Check that the data have tags if a source or ``same_tag`` compares them."""
-    needing = [name for name, source in sources.items() if source.needs_tags]
-    needing += ["same_tag"] if same_tag else []
-    if needing and not types.tags:
-        raise InputError(
-            f"the data have no tags ({types.tagset}) to compare",
-            key=", ".join(needing),
-            remedy="leave this out, or give the texts tags, as by --tagger nltk",
-        )

@@ -6,7 +6,7 @@ tagged: for an utterance with stems and slots, it is the raw text.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, Protocol, cast
+from typing import Literal, cast
 
 from robustparse.attacks.constraints.tagging.perceptron import PerceptronTags
 from robustparse.attacks.constraints.tagging.pipeline_tag import PipelineTag
@@ -18,12 +18,7 @@ _KEY = "--tagger"
 _LIBRARIES = ("nltk", "spacy", "stanza")
 
 
-class Tagger(Protocol):
-    """A tagger of texts that are split into words."""
-
-    def tagged(self, texts: Sequence[tuple[str, ...]]) -> list[Sentence]:
-        """Return every text with the tags of its words."""
-        ...
+Tagger = PerceptronTags | PipelineTag
 
 
 def check_tagger(name: str) -> tuple[str, str]:

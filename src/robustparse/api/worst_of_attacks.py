@@ -34,25 +34,14 @@ def worst_of_attacks(attacked: Sequence[AttackResults | str | Path]) -> list[Wor
         each.folder if isinstance(each, AttackResults) else with_home(each) for each in several
     ]
     systems = read_worst_of_attacks(folders)
-    names = _names([system.victims for system in systems])
-    return [_named(system, name) for system, name in zip(systems, names, strict=True)]
-
-
-def _named(system: WorstOfAttacks, name: str) -> WorstOfAttacks:
-    """Add the name of the system, and which attacks it was trained against."""
-    marks = seen_attacks([attack.run for attack in system.attacks])
-    attacks = (
-        replace(attack, seen=seen) for attack, seen in zip(system.attacks, marks, strict=True)
-    )
-    return replace(system, name=name, attacks=tuple(attacks))
-
-
-def _names(victims: Sequence[Sequence[str]]) -> list[str]:
-    """Return short names of systems, or the paths of their checkpoints if short names repeat.
-
-    Systems with equal paths, but different decoders for example, are numbered.
-    """
-    names = [*map(system_name, victims)]
+    names = [system_name(system.victims) for system in systems]
     if len(set(names)) < len(names):
-        names = [" + ".join(paths) for paths in victims]
-    return numbered(names)
+        names = [" + ".join(system.victims) for system in systems]
+    named = []
+    # Systems with equal paths, but different decoders for example, are numbered.
+    for system, name in zip(systems, numbered(names), strict=True):
+        marks = seen_attacks([attack.run for attack in system.attacks])
+        both = zip(system.attacks, marks, strict=True)
+        attacks = tuple(replace(attack, seen=seen) for attack, seen in both)
+        named.append(replace(system, name=name, attacks=attacks))
+    return named

@@ -13,7 +13,7 @@ from rich.table import Table
 from robustparse.annotation import questionnaire
 from robustparse.annotation.questionnaire import QUESTIONS
 from robustparse.annotation.score import score as score_answers
-from robustparse.api.printed_tables import print_table
+from robustparse.api.printed_tables import plain_table, print_table
 from robustparse.errors import InputError
 from robustparse.evaluation.finished_folders import read_finished
 from robustparse.files.writing import write_json
@@ -74,12 +74,9 @@ def score(key: str, files: list[str], out: str | None = None) -> None:
 
 def _table(scores: dict[str, Any]) -> Table:
     annotators = f"{scores['annotators']} annotator{'s' if scores['annotators'] > 1 else ''}"
-    table = Table(title=f"{scores['items']} pairs, {annotators}")
-    for heading in ("question", "answer", "answers\n%", "majority\nitems", "agreement\n%", "kappa"):
-        right = heading not in ("question", "answer")
-        # What is too wide for a terminal of 80 columns continues on the next line.
-        whole = heading != "kappa"
-        table.add_column(heading, justify="right" if right else "left", no_wrap=whole)
+    counts = ("answers\n%", "majority\nitems", "agreement\n%", "kappa")
+    table = plain_table(f"{scores['items']} pairs, {annotators}", ("question", "answer"), counts)
+    table.columns[-1].no_wrap = False  # a wide kappa continues on the next line
     for question in QUESTIONS:
         values = scores[question]
         names = list(dict.fromkeys([*values["answers"], *values["majority"]]))

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from robustparse.api.certify import CertifyRun
+from robustparse.api.certify import certified
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import certified_table, print_table
 from robustparse.attacks.substitution_table import SubstitutionTable
@@ -39,15 +39,8 @@ def certify(
         fraction: certify only this fraction of the sentences, drawn at random with the seed.
         batch_words: padded words per forward pass; by default what suits the device.
     """
-    run = CertifyRun(
-        Path(out),
-        Exhaustive(
-            SubstitutionTable.read(substitutes), as_list(edits), cap, punctuation, batch_words
-        ),
-        victim.source(),
-        data.file(seed, fraction),
-        substitutes,
-        seed,
-        victim.device,
-    )
-    print_table(certified_table(system_name(run.victim.names), run.certified()))
+    table, source = SubstitutionTable.read(substitutes), victim.source()
+    exhaustive = Exhaustive(table, as_list(edits), cap, punctuation, batch_words)
+    file, device = data.file(seed, fraction), victim.device
+    summary = certified(Path(out), exhaustive, source, file, substitutes, seed, device)
+    print_table(certified_table(system_name(source.names), summary))

@@ -17,7 +17,7 @@ from robustparse import __version__, trust
 from robustparse.api.printed_tables import print_table, score_table
 from robustparse.cli.ensemble_members import Member, check_models, make_members
 from robustparse.cli.main import POSITIONAL, SEVERAL, run
-from robustparse.cli.options import DecodingOptions, are_set, as_list
+from robustparse.cli.options import DecodingOptions, are_set, as_list, check_distinct
 from robustparse.data.datamodule import SAMPLE, DataModule
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError, check_least, check_seed, say
@@ -100,14 +100,19 @@ def ensemble(
         raise InputError(found, key="--embeddings", remedy=remedy)
     module.examples("test")  # so that a mistake in them is found before training
     trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
-    common = [*_data(module), *_decoding(decoding), *chain.from_iterable(trusted)]
+    set_options = ((f"--{name}", str(getattr(decoding, name))) for name in are_set(decoding))
+    common = [*_data(module), *chain.from_iterable((*set_options, *trusted))]
     attacks = ["--devices", str(devices)]
     attacks += [] if limit is None else ["--limit", str(limit)]
     rows: dict[str, dict[str, float | None]] = {}
     if embeddings and not all(each.is_finished() for each in members):
         check_models(members)
     with locked(make_folder(folder), NAME, "--out"):
-        _check_kept(folder / RESULT, systems)
+        kept = read_json(folder / RESULT, dict)["systems"] if (folder / RESULT).exists() else {}
+        for name, parts in systems.items():
+            if (others := kept.get(name, parts)) != parts:
+                found = f"{name} is the ensemble of {', '.join(others)}"
+                raise InputError(found, path=folder / RESULT, remedy="choose another --out")
         for member in [each for each in members if not each.is_finished()]:
             say(f"training {member.folder.name}")
             member.train()
@@ -161,9 +166,7 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 def _several(option: str, values: Any) -> list[Any]:
     """Return the values of an option, each of which must be given once."""
     several = as_list(values)
-    for number, value in enumerate(several):
-        if value in several[:number]:
-            raise InputError(f"got {value} twice", key=option, remedy="name each once")
+    check_distinct(option, several)
     return several
 
 
@@ -193,26 +196,12 @@ def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str
     return {name: [name] for name in names} | chosen | every
 
 
-def _check_kept(path: Path, systems: Mapping[str, Sequence[str]]) -> None:
-    """Check that a folder holds no system with the same name and other members."""
-    kept = read_json(path, dict)["systems"] if path.exists() else {}
-    for name, members in systems.items():
-        if (others := kept.get(name, members)) != members:
-            problem = f"{name} is the ensemble of {', '.join(others)}"
-            raise InputError(problem, path=path, remedy="choose another --out")
-
-
 def _data(module: DataModule) -> list[str]:
     """Return the options of ``evaluate`` and ``attack`` for the test data of a data module."""
     test, options = module.path("test"), ["--max_length", str(module.max_length)]
     if test is None:
         return [*options, "--data", SAMPLE, "--seed", str(module.seed)]
     return [*options, "--data", str(test)]
-
-
-def _decoding(decoding: DecodingOptions) -> Iterator[str]:
-    for name in are_set(decoding):
-        yield from (f"--{name}", str(getattr(decoding, name)))
 
 
 # Scores

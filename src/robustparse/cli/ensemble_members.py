@@ -4,21 +4,24 @@ A file next to the checkpoints of a member records its settings and the digests 
 that a finished member is not trained again, and no other model takes its place.
 """
 
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import yaml
 
 from robustparse.api.inputs import digest
-from robustparse.cli.fit_process import fit
 from robustparse.cli.main import run
 from robustparse.data.datamodule import SAMPLE, DataModule
-from robustparse.errors import InputError
+from robustparse.errors import InputError, ProcessDiedError, say
 from robustparse.evaluation.claim import differences
 from robustparse.files.json_text import read_json
 from robustparse.files.paths import each_path
@@ -29,6 +32,7 @@ from robustparse.options.recipe import made
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.options.tokens import each_option, plain_key
 from robustparse.tracking.last_checkpoint import FILE as LAST
+from robustparse.tracking.stop_request import SIGNALS
 
 RECORD = "member.json"
 # Settings of the Trainer that may change when a run resumes.
@@ -181,3 +185,36 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     objects = [settings["model"], settings["trainer"]["callbacks"]]
     files = map(str, each_path(paths))
     return {file: digest(file) for file in files} | recipe_digests(objects)
+
+
+def fit(options: Sequence[str]) -> None:
+    """Run ``fit`` in a process of its own, whose Trainer may start others; pass on stop signals.
+
+    Raises:
+        SystemExit: it failed, and has printed why.
+        ProcessDiedError: it was killed.
+    """
+    # In a session of its own, it gets each signal once: from here, and not from the terminal, too.
+    program = [sys.executable, "-m", "robustparse", "fit", *options]
+    with subprocess.Popen(program, start_new_session=True) as process:
+
+        def pass_on(number: int, _: FrameType | None) -> None:
+            # A closed terminal stops training as a request does: after a last checkpoint.
+            process.send_signal(signal.SIGTERM if number == signal.SIGHUP else number)
+
+        earlier = {
+            number: signal.signal(number, pass_on)
+            for number in (*SIGNALS, signal.SIGINT, signal.SIGHUP)
+        }
+        try:
+            status = process.wait()
+        finally:
+            for number, handler in earlier.items():
+                signal.signal(number, handler)
+    if status < 0:
+        died = f"training was ended by {signal.Signals(-status).name}"
+        raise ProcessDiedError(f"{died}; the same command resumes")
+    if status > 128:
+        say("the same `ensemble` command resumes")
+    if status > 0:
+        sys.exit(status)

@@ -1,7 +1,6 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from robustparse.api.inputs import digest, system_name
 from robustparse.api.printed_tables import pairs_table, print_table, score_table, service_note
 from robustparse.api.victim_sources import Checkpoints
 from robustparse.attacks.victim import counts_of
-from robustparse.cli.options import ShardedDataOptions, VictimOptions
+from robustparse.cli.options import ShardedDataOptions, VictimOptions, check_distinct
 from robustparse.data.columns import columns_of
 from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
@@ -18,17 +17,14 @@ from robustparse.evaluation.clean import (
     AnsweringVictim,
     predictions,
     scored,
-    sums_by_class,
     sums_of,
-    write_answers,
 )
-from robustparse.evaluation.evaluated import evaluated, write_scores
+from robustparse.evaluation.evaluated import evaluated
 from robustparse.evaluation.pairs import (
     PairOutcome,
     checked_pairs,
     pair_outcomes,
     pairs_report,
-    rows_of_pairs,
 )
 from robustparse.evaluation.perturbed import (
     Perturbed,
@@ -45,7 +41,9 @@ from robustparse.evaluation.rows import (
     write_perturbed_rows,
 )
 from robustparse.evaluation.shards import remove_record, write_shard
+from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_json, write_pieces, written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.perturbations.perturbation import Perturbation
 from robustparse.types import Example, Prediction
@@ -78,12 +76,16 @@ def evaluate(
         hypothesis_only: for pairs, a checkpoint that reads only the hypothesis; its scores show how
             often the label is clear without the premise (Gururangan et al. 2018).
     """
-    _check_different(perturbed or [])
+    names = [operation.name for operation in perturbed or []]
+    check_distinct("--perturbed", names)
     source, file = victim.source(), data.file(seed)
     opened = source.open(victim.device)
     before = counts_of(opened)  # it may have answered to an earlier shard
-    if file.shard is not None:
-        _check_shard(out, perturbed_files)
+    if file.shard is not None and out is None:
+        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
+    if file.shard is not None and perturbed_files is not None:
+        found, remedy = "is scored as a whole", "leave it out, or score without --shard"
+        raise InputError(found, key="--perturbed_files", remedy=remedy)
     examples = file.examples(opened, punctuation)
     say(*opened.warnings(examples, file.name, punctuation))
     folder = None if out is None else make_folder(Path(out))
@@ -98,10 +100,17 @@ def evaluate(
     for each in noisy:
         say(*idle({each.operation: len(each.copies)}, len(examples)))
     outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
-    answers = _Answers(opened, examples, clean, noisy, outcomes)
     service = {name: count - before.get(name, 0) for name, count in counts_of(opened).items()}
-    sums: Sums = {**answers.sums(punctuation), "hypothesis_only": hypotheses, "service": service}
     task, name = opened.task, system_name(source.names)
+    sums: Sums = {
+        "sentences": len(examples),
+        "words": sum(len(example.sentence) for example in examples),
+        "clean": sums_of(task, clean, examples, punctuation),
+        "classes": sums_of(task, clean, examples, punctuation, by_class=True),
+        "perturbed": perturbed_sums(task, examples, noisy, punctuation),
+        "hypothesis_only": hypotheses,
+        "service": service,
+    }
     run: dict[str, Any] = {
         "about": {
             "task": task.name,
@@ -112,20 +121,20 @@ def evaluate(
         "settings": source.settings,
         "seed": seed,
         "hypothesis_only": hypothesis_only,
-        "operations": [each.name for each in perturbed or []],
+        "operations": names,
     }
-    pair_scores = pairs_report(answers.pairs) if answers.pairs else {}
+    pair_scores = pairs_report(outcomes) if outcomes else {}
     scores = evaluated(task, run, sums, pair_scores)
     if folder is not None:
         say(*task.files.not_written(examples, file.name))
-        heads = answers.write(folder, punctuation)
-        write_scores(folder / SCORES, scores)
+        heads = _write(folder, opened, examples, clean, noisy, outcomes, punctuation)
+        write_json(folder / SCORES, {**scores, "versions": versions()})
         if file.shard is not None:
             digests = {**source.digests(), "data": file.digest()}
             digests |= {"hypothesis_only": digest(hypothesis_only)} if hypothesis_only else {}
             data_settings = {"limit": data.limit, "columns": columns_of(examples)}
             settings = {**run, **data_settings, "sha256": digests}
-            blocks = {PERTURBED: len(examples)} if answers.perturbed else {}
+            blocks = {PERTURBED: len(examples)} if noisy else {}
             write_shard(folder, "evaluate", str(file.shard), task, settings, sums, heads, blocks)
     names_of = (*task.scores.names, *task.scores.further)
     rows = {
@@ -140,65 +149,30 @@ def evaluate(
         say(f"{name}: {service_note(service)}")
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """What a victim answered.
-
-    Args:
-        victim: the victim.
-        examples: the sentences.
-        clean: the answers to them.
-        perturbed: for each operation, the answers to perturbed copies of them.
-        pairs: the answers to the texts of each file of perturbed texts.
-    """
-
-    victim: AnsweringVictim
-    examples: list[Example]
-    clean: list[Prediction]
-    perturbed: list[Perturbed]
-    pairs: dict[str, list[PairOutcome]]
-
-    def sums(self, punctuation: PunctuationPolicy) -> Sums:
-        """Add up what is right, see `evaluated`."""
-        task = self.victim.task
-        return {
-            "sentences": len(self.examples),
-            "words": sum(len(example.sentence) for example in self.examples),
-            "clean": sums_of(task, self.clean, self.examples, punctuation),
-            "classes": sums_by_class(task, self.clean, self.examples, punctuation),
-            "perturbed": perturbed_sums(task, self.examples, self.perturbed, punctuation),
-        }
-
-    def write(self, folder: Path, punctuation: PunctuationPolicy) -> dict[str, str]:
-        """Write the answers into a folder; return the heads of the files by name."""
-        task, examples = self.victim.task, self.examples
-        predicted = f"predictions{task.files.ending_for(examples)}"
-        head = write_answers(folder / predicted, task, examples, self.clean)
-        write_answers_of_rows(folder, task, examples, self.clean, punctuation)
-        (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
-        if not self.perturbed and not self.pairs:
-            return {predicted: head, ANSWERS: ""}
-        noisy = rows_of(self.victim, examples, self.clean, self.perturbed)
-        write_perturbed_rows(folder, task, chain(noisy, rows_of_pairs(self.pairs)), punctuation)
-        return {predicted: head, ANSWERS: "", PERTURBED: ""}
-
-
-def _check_different(operations: Sequence[Perturbation]) -> None:
-    """Check that no two operations are equal; their scores would have one name."""
-    names = [operation.name for operation in operations]
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            found, remedy = f"got {name} twice", "name each once"
-            raise InputError(found, key="--perturbed", remedy=remedy)
-
-
-def _check_shard(out: str | None, perturbed_files: str | None) -> None:
-    """Reject options that do not fit a shard."""
-    if out is None:
-        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
-    if perturbed_files is not None:
-        found, remedy = "is scored as a whole", "leave it out, or score without --shard"
-        raise InputError(found, key="--perturbed_files", remedy=remedy)
+def _write(
+    folder: Path,
+    victim: AnsweringVictim,
+    examples: Sequence[Example],
+    clean: Sequence[Prediction],
+    noisy: Sequence[Perturbed],
+    outcomes: Mapping[str, Sequence[PairOutcome]],
+    punctuation: PunctuationPolicy,
+) -> dict[str, str]:
+    """Write the answers into a folder; return the heads of the files by name."""
+    task = victim.task
+    predicted = f"predictions{task.files.ending_for(examples)}"
+    answers = {each.id: each.answer for each in clean}
+    with written(folder / predicted) as file:
+        pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
+        heads = {predicted: write_pieces(file, pieces), ANSWERS: ""}
+    write_answers_of_rows(folder, task, examples, clean, punctuation)
+    (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
+    if noisy or outcomes:
+        rows = rows_of(victim, examples, clean, noisy)
+        reworded = (row.answers for of_file in outcomes.values() for row in of_file)
+        write_perturbed_rows(folder, task, chain(rows, reworded), punctuation)
+        heads[PERTURBED] = ""
+    return heads
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:

@@ -97,6 +97,7 @@ RESUMES = {
     ),
 }
 INTERRUPTED = 130
+_TAIL = "robustparse COMMAND --help lists its options; robustparse --version prints the version"
 
 # Without this the interpreter ends by searching the objects of all imports for cycles: two seconds.
 atexit.register(gc.freeze)
@@ -139,7 +140,8 @@ def run(command: str, arguments: list[str]) -> None:
         SystemExit: at the end of ``--help``, ``--version`` and ``--print_config``.
     """
     if command in ("-h", "--help"):
-        print(_usage())
+        rows = [f"  {name:<12} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
+        print("usage: robustparse COMMAND [options]", "", *rows, "", _TAIL, sep="\n")
         sys.exit(0)
     elif command == "--version":
         print(f"robustparse {__version__}")
@@ -150,7 +152,13 @@ def run(command: str, arguments: list[str]) -> None:
         from robustparse.options.remote_files import local_files
 
         with local_files(command, arguments, SEVERAL.get(command, ())) as local:
-            _run_own(command, local)
+            parsed = _parsed(command, local)
+            if parsed.options.get("engine") == "ray":
+                from robustparse.cli.ray_blocks import run_blocks
+
+                run_blocks(parsed, partial(_parsed, command, local))
+            else:
+                parsed.run()
     elif command in LIGHTNING and {"-h", "--help"}.intersection(arguments):
         from robustparse.cli.training_help import training_help
 
@@ -171,17 +179,6 @@ def run(command: str, arguments: list[str]) -> None:
             expected=f"one of {', '.join(commands)}",
             remedy=did_you_mean(command, commands),
         )
-
-
-def _run_own(command: str, arguments: list[str]) -> None:
-    """Run a command whose options are the parameters of its function."""
-    parsed = _parsed(command, arguments)
-    if parsed.options.get("engine") == "ray":
-        from robustparse.cli.ray_blocks import run_blocks
-
-        run_blocks(parsed, partial(_parsed, command, arguments))
-    else:
-        parsed.run()
 
 
 def _parsed(command: str, arguments: list[str]) -> "ParsedCommand":
@@ -208,10 +205,3 @@ def _full(token: str) -> str:
     """Return a token of ``fit``, ``validate`` or ``test`` with the full name of its option."""
     name, equals, value = token.partition("=")
     return SHORT.get(name.replace("data.init_args.", "data."), name) + equals + value
-
-
-def _usage() -> str:
-    rows = [f"  {name:<12} {text}" for name, text in {**OWN, **LIGHTNING}.items()]
-    first = "usage: robustparse COMMAND [options]"
-    tail = "robustparse COMMAND --help lists its options; robustparse --version prints the version"
-    return "\n".join([first, "", *rows, "", tail])

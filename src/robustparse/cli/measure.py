@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
-from robustparse.api.printed_tables import print_table, shown
-from robustparse.api.progress import reading_progress
+from robustparse.api.printed_tables import plain_table, print_table, shown
+from robustparse.api.progress import progress_bar
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
 from robustparse.attacks.constraints.vector_cosine import WordVectorCosine
@@ -55,16 +55,15 @@ def measure(
         encoder = SentenceSimilarity(
             sentence_encoder, measure="cosine", device=device, download=download
         )
-    with reading_progress() as on_texts:
+    with progress_bar(
+        "sentences read", None, lambda done, of: {"completed": done, "total": of}
+    ) as on_texts:
         quality = measure_folder(Path(folder), model, cosine, encoder, on_texts)
     print_table(_table(quality))
 
 
 def _table(quality: dict[str, Any]) -> Table:
-    table = Table()
-    for heading in ("measure", "of", "number", "mean", "median"):
-        right = heading not in ("measure", "of")
-        table.add_column(heading, justify="right" if right else "left")
+    table = plain_table("", ("measure", "of"), ("number", "mean", "median"))
     perplexity = quality.get("perplexity", {})
     name = "pseudo-perplexity" if perplexity.get("kind") == "masked" else "perplexity"
     rows = [

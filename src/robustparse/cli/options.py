@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +28,17 @@ def as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def check_distinct(key: str, values: Sequence[Any]) -> None:
+    """Check that an option, or two, name nothing twice.
+
+    Raises:
+        InputError: names the first value that repeats an earlier one.
+    """
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            raise InputError(f"got {value} twice", key=key, remedy="name each once")
 
 
 def are_set(options: "DataclassInstance") -> Iterator[str]:

@@ -4,7 +4,6 @@ All values are read from the files that are written.
 """
 
 import json
-from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -109,7 +108,12 @@ class AttackStory(NamedTuple):
         print_table(summary_table({"clean": before, "robust": after}, title, perturbed=False))
         score = load(robust).task.scores.headline
         console.print(self._verdict(score, before, after, defended))
-        console.print(_certified_verdict(score, certified))
+        lower = [each["certified"]["all"]["lower"][score] or 0.0 for each in certified]
+        console.print(
+            f"Certified on {certified[0]['n_sentences']} sentences: with any number of words "
+            f"replaced, each by one fixed substitute, {score_name(score)} is at least "
+            f"{lower[0]:.1f} (clean) and {lower[1]:.1f} (robust)."
+        )
         console.print(f"Report: {folder / 'report.html'}")
 
     def _attack(self, search: Search, seed: int) -> Attack:
@@ -180,12 +184,3 @@ def _forget(folder: Path) -> None:
     """Delete the results of an earlier quickstart, which had another model."""
     for name in (RUN, EXAMPLES, CERTIFICATES, SUMMARY):
         (folder / name).unlink(missing_ok=True)
-
-
-def _certified_verdict(score: str, summaries: Sequence[CertifiedSummary]) -> str:
-    clean, robust = (each["certified"]["all"]["lower"][score] or 0.0 for each in summaries)
-    return (
-        f"Certified on {summaries[0]['n_sentences']} sentences: with any number of words replaced, "
-        f"each by one fixed substitute, {score_name(score)} is at least {clean:.1f} (clean) and "
-        f"{robust:.1f} (robust)."
-    )

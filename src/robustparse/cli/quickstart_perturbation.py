@@ -12,31 +12,27 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from robustparse.api.augment import TRIES
 from robustparse.api.printed_tables import plain_table, print_table, terminal
 from robustparse.attacks.candidates.lexicon import Lexicon
+from robustparse.cli.augment import TRIES
 from robustparse.cli.quickstart_sample import Subject
 from robustparse.data.datamodule import SAMPLE, Augmentation
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.clean import predictions, scores_of
-from robustparse.evaluation.evaluated import write_scores
+from robustparse.evaluation.finished_folders import read_scores
 from robustparse.evaluation.pairs import checked_pairs, pair_outcomes, pairs_report
 from robustparse.evaluation.perturbed import perturbed
-from robustparse.evaluation.records import SCORES
+from robustparse.evaluation.records import SCORES, ScoresRecord
+from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import make_folder
-from robustparse.files.writing import written
+from robustparse.files.writing import write_json, written
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
 from robustparse.perturbations.function_words import Deletion, FunctionWordSubstitution, Insertion
 from robustparse.perturbations.perturbation import Perturbation, plain_name
 from robustparse.perturbations.synonyms import WordSubstitution
 from robustparse.randomness import mixed_seed
-from robustparse.reports.evaluation_tables import (
-    PairScores,
-    pairs_tables,
-    read_evaluation,
-    summarize_pairs,
-)
+from robustparse.reports.evaluation_tables import pairs_tables, summarize_pairs
 from robustparse.reports.page import build_report
 from robustparse.tasks.registry import pairs_of
 from robustparse.tasks.task import Task
@@ -76,7 +72,9 @@ class PerturbationStory(NamedTuple):
         fit = partial(subject.fit, learning_rate=self.rate)
         console.print(f"[1/4] training a {subject.model} on the sample {subject.sample}")
         clean = fit(folder / "clean", subject.data(seed=seed), self.epochs)
-        task, operations = load(clean).task, self._operations(seed)
+        task = load(clean).task
+        exchanged = WordSubstitution(Lexicon(subject.lexicon(seed)), top=_ALL, best=_ALL)
+        operations = [Insertion(), Deletion(), FunctionWordSubstitution(), exchanged]
         many = f"{len(operations)} operations"
         console.print(f"[2/4] scoring it on test {subject.sample} perturbed by {many}")
         pairs = _write_pairs(folder / "perturbed", task, operations, seed)
@@ -96,16 +94,10 @@ class PerturbationStory(NamedTuple):
         _score(other, pairs, seed)
         folders = [clean.parent, other.parent]
         build_report(folders, folder / "report.html")
-        scores = (read_evaluation(each, each.name)[0] for each in folders)
-        systems = [each for each in scores if each is not None]
+        systems = [read_scores(each, each.name) for each in folders]
         print_table(_table(systems, f"sample {subject.sample}, test split"))
         console.print(summarize_pairs(systems))
         console.print(f"Report: {folder / 'report.html'}")
-
-    def _operations(self, seed: int) -> list[Perturbation]:
-        words = Lexicon(self.subject.lexicon(seed))
-        exchanged = WordSubstitution(words, top=_ALL, best=_ALL)
-        return [Insertion(), Deletion(), FunctionWordSubstitution(), exchanged]
 
     def _write_copies(
         self, folder: Path, task: Task, operations: Sequence[Perturbation], seed: int
@@ -158,10 +150,11 @@ def _score(checkpoint: Path, pairs: Path, seed: int) -> None:
     victim = ModelVictim([model])
     reworded = pairs_report(pair_outcomes(victim, checked_pairs(victim, pairs, test)))
     scores = scores_of(task, predictions(victim, test), test, "none") | reworded
-    write_scores(checkpoint.parent / SCORES, {**about, "n_sentences": len(test), **scores})
+    content = {**about, "n_sentences": len(test), **scores, "versions": versions()}
+    write_json(checkpoint.parent / SCORES, content)
 
 
-def _table(systems: Sequence[PairScores], title: str) -> Table:
+def _table(systems: Sequence[ScoresRecord], title: str) -> Table:
     """Join the tables of the report; the title of each stands above its rows."""
     tables = pairs_tables(systems)
     first, *more = map(str.lower, tables[0].heads)

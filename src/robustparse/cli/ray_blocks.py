@@ -206,7 +206,11 @@ def _finish(
                 ray.kill(actor)  # it may be alive, but out of reach
                 deaths[number] += 1
                 if deaths[number] == _DEATHS:
-                    raise _died(blocks[number], answer)
+                    raise ProcessDiedError(
+                        f"{_DEATHS} actors died while they worked on {blocks[number]}, perhaps for "
+                        "lack of memory; finished blocks are kept, and the same command resumes "
+                        f"({reason(answer, 400)})"
+                    )
                 waiting.appendleft(number)
                 continue
             free.append(actor)
@@ -240,13 +244,6 @@ def _room(ray: Any, gpus: float) -> int:
         remedy = "add nodes; or set --actors, if the cluster grows on demand"
         raise InputError(f"the cluster has {total}", key="--gpus_per_actor", remedy=remedy)
     return room
-
-
-def _died(block: Path, error: Exception) -> ProcessDiedError:
-    return ProcessDiedError(
-        f"{_DEATHS} actors died while they worked on {block}, perhaps for lack of memory; finished "
-        f"blocks are kept, and the same command resumes ({reason(error, 400)})"
-    )
 
 
 class BlockActor:

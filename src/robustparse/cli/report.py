@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.table import Table
 
 from robustparse.api.printed_tables import plain_table, print_table
-from robustparse.api.report import write_report
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.cli.options import as_list
 from robustparse.errors import InputError
@@ -15,7 +14,9 @@ from robustparse.evaluation.comparison import compare as compared
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.metrics import score_name
 from robustparse.reports.attacked_systems import names_of
+from robustparse.reports.export import export as export_report
 from robustparse.reports.leaderboard import build_leaderboard
+from robustparse.reports.page import build_report
 from robustparse.reports.tables import MISSING
 from robustparse.reports.worst_of_attacks import worst_table
 
@@ -58,7 +59,9 @@ def report(
     worst = worst_of_attacks([Path(folder) for folder in several])
     paths = [Path(folder) for folder in [*several, *folders]]
     names = names_of(paths)
-    write_report(paths, out, names, differences, export, worst)
+    contents = build_report(paths, Path(out), names, differences, worst)
+    if export is not None:
+        export_report(contents, Path(export))
     if differences:
         print_table(_table(names, differences))
     if worst:

@@ -10,7 +10,7 @@ from robustparse import __version__
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import plain_table, print_table
 from robustparse.api.victim_sources import VictimSource
-from robustparse.cli.options import DecodingOptions, VictimOptions, as_list
+from robustparse.cli.options import DecodingOptions, VictimOptions, as_list, check_distinct
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
@@ -42,8 +42,7 @@ def transfer(
     if not targets and victim is None:
         expected = "at least one target"
         raise InputError("neither is given", key="--checkpoint, --victim", expected=expected)
-    if len(set(targets)) < len(targets):
-        raise InputError("names a target twice", key="--checkpoint", remedy="name each once")
+    check_distinct("--checkpoint", targets)
     sources = [read_source(Path(folder)) for folder in folders]
     check_same(sources)
     opened: dict[str, VictimSource] = {
@@ -98,13 +97,11 @@ def _table(
     table = plain_table(title, ["made against"], [str(n) for n in range(1, 1 + len(targets))])
     rows = [f"source {number}" for number, _ in enumerate(sources, start=1)]
     for number, row in enumerate(rows):
-        table.add_row(row, *(_cell(column[number]) for column in columns))
+        cells = [column[number] for column in columns]
+        given = ["-" if c.given_success is None else f"{c.given_success:.1f}" for c in cells]
+        both = zip(cells, given, strict=True)
+        table.add_row(row, *(f"{cell.rate.estimate:.1f} ({each})" for cell, each in both))
     legend = [f"{row}: {source}" for row, source in zip(rows, sources, strict=True)]
     legend += [f"{number}: {target}" for number, target in enumerate(targets, start=1)]
     table.caption = "\n".join(legend)
     return table
-
-
-def _cell(cell: Transfer) -> str:
-    conditioned = "-" if cell.given_success is None else f"{cell.given_success:.1f}"
-    return f"{cell.rate.estimate:.1f} ({conditioned})"

@@ -22,8 +22,7 @@ from robustparse.errors import InputError, check_least, check_seed
 from robustparse.evaluation.attack_processes import attacked_records
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.changeable_sentences import ChangeableSentences
-from robustparse.evaluation.records import ExampleRecord
-from robustparse.evaluation.robustness_record import RecordLogger, RobustnessRecord
+from robustparse.evaluation.records import ExampleRecord, RobustnessRecord
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
 from robustparse.types import Example
@@ -116,7 +115,7 @@ class RobustnessEvaluation(pl.Callback):
         # Lightning logs end-of-epoch values at the step of the epoch's last batch.
         step = max(0, trainer.global_step - 1)
         for logger in trainer.loggers:
-            if isinstance(logger, RecordLogger):
+            if hasattr(logger, "log_robustness"):
                 logger.log_robustness(robustness, step)
 
     def _attack(

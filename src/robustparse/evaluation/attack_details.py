@@ -44,7 +44,7 @@ class AttackDetails(Accumulator):
 
     def __init__(self, task: Task) -> None:
         self._task, self._successes = task, AttackSums(task)
-        self._strict, self._outcomes = StrictSuccess(task), Outcomes(task)
+        self._outcomes = Outcomes(task)
         self._candidates, self._unseen = Candidates(), UnseenWords()
         self._tags = Groups(task, lambda record: map(_class_of, record["edited_tags"]))
         self._relations = Groups(task, task.answers.relations)
@@ -55,22 +55,23 @@ class AttackDetails(Accumulator):
         if record["success"]:
             self._successes.add(record)
             self._perturbed[f"{len(record['edited'])}/{len(record['tokens'])}"] += 1
-        for counts in (self._strict, self._outcomes, self._candidates, self._unseen):
+        for counts in (self._outcomes, self._candidates, self._unseen, self._tags, self._relations):
             counts.add(record)
-        self._tags.add(record)
-        self._relations.add(record)
 
     def summary(self) -> dict[str, Any]:
         """Return the keys; a value is None if a record lacks what it needs."""
         sums, successes = self._successes.sums, self._perturbed.total()
+        # The papers' "perturbed words %" (Jin et al. 2020, Table 3). The sum is exact, so that it
+        # does not depend on the order of the sentences.
+        shares = ((*map(int, each.split("/")), n) for each, n in self._perturbed.items())
+        perturbed = sum(Fraction(100.0 * part / whole) * n for part, whole, n in shares)
         return {
-            "strict_success_rate": self._strict.summary(),
             "edits_per_success": sums["edits"] / successes if successes else None,
             "queries_per_success": {
                 name: sums[name] / successes if successes else None
                 for name in ("charged", "unique")
             },
-            "perturbed_words": self._perturbed_words() / successes if successes else None,
+            "perturbed_words": float(perturbed) / successes if successes else None,
             **self._outcomes.summary(),
             "candidates": self._candidates.summary(),
             "unseen": self._unseen.summary(),
@@ -79,41 +80,9 @@ class AttackDetails(Accumulator):
             **NOT_MEASURED,
         }
 
-    def _perturbed_words(self) -> float:
-        """Sum the papers' "perturbed words %" (Jin et al. 2020, Table 3).
-
-        The sum is exact, so that it does not depend on the order of the sentences.
-        """
-        shares = ((each.split("/"), n) for each, n in self._perturbed.items())
-        return float(
-            sum(Fraction(100.0 * int(part) / int(whole)) * n for (part, whole), n in shares)
-        )
-
-
-class StrictSuccess(Accumulator):
-    """Success beyond the changed words (`Answers.strict_success`).
-
-    Args:
-        task: the task of the victim.
-    """
-
-    def __init__(self, task: Task) -> None:
-        self._task, self._tried, self._successes = task, 0, Counter[str]()
-
-    def add(self, record: ExampleRecord) -> None:
-        """Add a sentence; skipped sentences do not count, as in the success rate."""
-        if not record["skipped"]:
-            self._tried += 1
-            self._successes.update(self._task.answers.strict_success(record))
-
-    def summary(self) -> dict[str, float] | None:
-        """Return the rate by each score, in percent of the sentences; None if there is none."""
-        rates = {name: percent(count, self._tried) for name, count in self._successes.items()}
-        return rates or None
-
 
 class Outcomes(Accumulator):
-    """Successes by gold class and by number of queries, and the queries of failures.
+    """Successes by gold class and by number of queries, the queries of failures, strict successes.
 
     Skipped sentences are left out, as in the success rate. With a query budget, an attack would
     have failed exactly on the texts that took more queries; so one run gives the success rate for
@@ -127,11 +96,13 @@ class Outcomes(Accumulator):
         self._task, self._tried, self._succeeded = task, Counter[str](), Counter[str]()
         self._took, self._missed = Counter[str](), Counter[str]()  # by queries charged
         self._failed = Counter[str]()
+        self._strict = Counter[str]()  # beyond the changed words, by score
 
     def add(self, record: ExampleRecord) -> None:
         """Add a sentence."""
         if record["skipped"]:
             return
+        self._strict.update(self._task.answers.strict_success(record))
         kind, queries = self._task.answers.kind(record) or "", record["queries"]
         self._tried[kind] += 1
         if record["success"]:
@@ -150,7 +121,9 @@ class Outcomes(Accumulator):
             for name, n in sorted(self._tried.items())
             if name
         }
+        strict = {name: percent(count, tried) for name, count in self._strict.items()}
         return {
+            "strict_success_rate": strict or None,
             "queries_per_failure": {
                 name: self._failed[name] / failures if failures else None
                 for name in ("charged", "unique")

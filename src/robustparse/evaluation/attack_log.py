@@ -71,7 +71,12 @@ def write_log(folder: Path, formats: Sequence[Format], license: str = "unknown")
         write_bytes(path, _as_csv(log) if format == "csv" else as_parquet(log))
     if "dataset" not in formats:
         return [*paths.values()]
-    card = attack_card(summary, read_run(folder), _about(summary), license)
+    about = (
+        f"`robustparse attack` tried to change these {summary['n_sentences']} sentences so that a "
+        "model answers them wrongly; `success` tells whether it did. `answer` is the gold answer "
+        "to the original sentence."
+    )
+    card = attack_card(summary, read_run(folder), about, license)
     rows = [_dataset_row(task, record) for record in records]
     return [*paths.values(), *write_dataset(folder / "dataset", rows, card)]
 
@@ -158,11 +163,3 @@ def attack_card(summary: Summary, run: RunRecord, about: str, license: str) -> C
     }
     title = f"Sentences attacked by {summary['attack']}"
     return Card(title, about, summary["task"], facts, run["settings"], license)
-
-
-def _about(summary: Summary) -> str:
-    return (
-        f"`robustparse attack` tried to change these {summary['n_sentences']} sentences so that a "
-        "model answers them wrongly; `success` tells whether it did. `answer` is the gold answer "
-        "to the original sentence."
-    )

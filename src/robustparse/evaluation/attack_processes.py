@@ -382,14 +382,14 @@ def _starting(
             process.join()
 
 
-def _stop(number: int, _: object) -> None:
-    raise Stopped(number)
-
-
 def _work(worker: Worker, rank: Rank, folder: Path, store: str, threads: int) -> None:
     """Run a new process."""
+
+    def stop(number: int, _: object) -> None:
+        raise Stopped(number)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # rank 0 ends the process
-    signal.signal(signal.SIGTERM, _stop)  # its own child processes end too
+    signal.signal(signal.SIGTERM, stop)  # its own child processes end too
     torch.set_num_threads(threads)
     ranks = Ranks(rank, folder, FileStore(store, rank.count))
     try:

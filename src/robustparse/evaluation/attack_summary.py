@@ -24,7 +24,7 @@ class AttackSummary(Accumulator):
     """
 
     def __init__(self, task: Task) -> None:
-        self._task = task
+        self.task = task
         self.sums = AttackSums(task)
         self.details = AttackDetails(task)
         self.changeable = ChangeableSentences()
@@ -37,7 +37,7 @@ class AttackSummary(Accumulator):
 
     def figures(self) -> dict[str, Any]:
         """Return the keys of ``summary.json`` that follow from the records."""
-        task = self._task
+        task = self.task
         return {
             "task": task.name,
             **({} if task.answers.language is None else {"language": task.answers.language}),

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,7 @@ def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, beg
         InputError: the lines belong to another run, or the folder to a run of another kind.
     """
     path = folder / RUN
-    for other in _LINES:
-        if other != lines and (folder / other).exists():
-            raise InputError(f"holds {other} of another run", path=folder, remedy=_OTHER)
+    check_unclaimed(folder, [other for other in _LINES if other != lines])
     if not begun:
         write_json(path, run)
         return
@@ -54,13 +52,13 @@ def claim(folder: Path, run: Mapping[str, Any], kind: type[Any], lines: str, beg
         write_json(path, run)
 
 
-def check_unclaimed(folder: Path) -> None:
-    """Check that no run has claimed a folder.
+def check_unclaimed(folder: Path, files: Sequence[str] = _LINES) -> None:
+    """Check that no run has claimed a folder by writing one of these files.
 
     Raises:
         InputError: it holds lines of a run.
     """
-    for lines in _LINES:
+    for lines in files:
         if (folder / lines).exists():
             raise InputError(f"holds {lines} of another run", path=folder, remedy=_OTHER)
 

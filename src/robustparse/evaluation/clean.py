@@ -11,7 +11,7 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.evaluation.accumulator import Sums, added
-from robustparse.files.writing import write_pieces, written
+from robustparse.evaluation.records import Percentages
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Task
@@ -63,7 +63,7 @@ def scores_of(
     predictions: Iterable[Prediction],
     examples: Sequence[Example],
     punctuation: PunctuationPolicy,
-) -> dict[str, float | None]:
+) -> Percentages:
     """Compute all scores of predictions (`scored`); arguments as in `sums_of`."""
     return scored(task, sums_of(task, predictions, examples, punctuation))
 
@@ -73,6 +73,7 @@ def sums_of(
     predictions: Iterable[Prediction],
     examples: Sequence[Example],
     punctuation: PunctuationPolicy,
+    by_class: bool = False,
 ) -> Sums:
     """Add up what is right in predictions.
 
@@ -81,6 +82,7 @@ def sums_of(
         predictions: predictions for the examples, in any order; they may be computed lazily.
         examples: sentences with gold answers and distinct ids.
         punctuation: which punctuation is left out; ``unicode`` depends on these sentences' words.
+        by_class: add up `Scores.correct_by_class`.
 
     Returns:
         The sums of `Scores.correct`, from which `scored` computes the scores.
@@ -89,26 +91,14 @@ def sums_of(
         InputError: see `Scores.counted`; raised before the first prediction.
     """
     by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
-    return added(
-        task.scores.correct(prediction.answer, *by_id[prediction.id]) for prediction in predictions
-    )
+    correct = task.scores.correct_by_class if by_class else task.scores.correct
+    return added(correct(each.answer, *by_id[each.id]) for each in predictions)
 
 
-def scored(task: Task, sums: Sums) -> dict[str, float | None]:
+def scored(task: Task, sums: Sums) -> Percentages:
     """Compute `Scores.names` and `Scores.further` in percent; None if nothing was counted."""
     scores = task.scores.score(sums)
     return {name: scores.get(name) for name in (*task.scores.names, *task.scores.further)}
-
-
-def sums_by_class(
-    task: Task,
-    predictions: Iterable[Prediction],
-    examples: Sequence[Example],
-    punctuation: PunctuationPolicy,
-) -> Sums:
-    """Add up `Scores.correct_by_class` of predictions; arguments as in `sums_of`."""
-    by_id = {each.id: (each, task.scores.counted(each.sentence, punctuation)) for each in examples}
-    return added(task.scores.correct_by_class(each.answer, *by_id[each.id]) for each in predictions)
 
 
 def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[float] | None:
@@ -124,16 +114,6 @@ def gold_losses(victim: AnsweringVictim, examples: Sequence[Example]) -> list[fl
 def one_model(victim: AnsweringVictim) -> ModelVictim | None:
     """Return the victim if it is a single model, which has losses."""
     return victim if isinstance(victim, ModelVictim) and len(victim.models) == 1 else None
-
-
-def write_answers(
-    path: Path, task: Task, examples: Sequence[Example], predictions: Iterable[Prediction]
-) -> str:
-    """Write examples with their predicted answers in the format of a file; return its head."""
-    answers = {each.id: each.answer for each in predictions}
-    with written(path) as file:
-        pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
-        return write_pieces(file, pieces)
 
 
 def predictions(

@@ -139,8 +139,8 @@ class SentenceCounts:
 
     def of(self, score: str) -> AttackedCounts:
         """Return the counts behind one score."""
-        clean, attacked = (self.sums(when) for when in WHEN)
-        return AttackedCounts.of(self.task.scores, score, clean, attacked)
+        both = (counts_of(self.task.scores, score, self.sums(when)) for when in WHEN)
+        return AttackedCounts(self.counted, *both)
 
     def sums(self, when: When) -> dict[str, list[int]]:
         """Return the sums of each sentence by name, and the counted units."""

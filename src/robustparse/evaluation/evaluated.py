@@ -1,14 +1,11 @@
 """The scores of `evaluate`, from sums over sentences."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import scored
 from robustparse.evaluation.perturbed import perturbed_scores
-from robustparse.evaluation.versions import versions
-from robustparse.files.writing import write_json
 from robustparse.tasks.task import Task
 
 
@@ -53,8 +50,3 @@ def evaluated(
         **{name: value for name, value in optional.items() if value},
         **pairs,
     }
-
-
-def write_scores(path: Path, report: Mapping[str, Any]) -> None:
-    """Write scores and the versions of the libraries."""
-    write_json(path, {**report, "versions": versions()})

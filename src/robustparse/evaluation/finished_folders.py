@@ -1,8 +1,8 @@
 """Read the output folder of a finished attack or evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from robustparse.data.columns import Known
 from robustparse.errors import InputError
@@ -10,6 +10,7 @@ from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.record_files import REMEDY, converted, read_record
 from robustparse.evaluation.records import (
     EXAMPLES,
+    PAIR_MEASURES,
     RUN,
     SCORES,
     SUMMARY,
@@ -24,6 +25,8 @@ from robustparse.files.paths import check_folder
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 from robustparse.types import Example
+
+T = TypeVar("T")
 
 SCORES_REMEDY = "give a folder that `robustparse evaluate --out` wrote, or run it again"
 
@@ -81,8 +84,8 @@ def read_run(folder: Path) -> RunRecord:
     return read_record(folder / RUN, RunRecord) if (folder / RUN).exists() else {}
 
 
-def read_scores(folder: Path) -> ScoresRecord:
-    """Read the ``scores.json`` of a folder.
+def read_scores(folder: Path, name: str = "") -> ScoresRecord:
+    """Read the ``scores.json`` of a folder, of the system with this name.
 
     Raises:
         InputError: it is missing or damaged, or lacks a score of its task.
@@ -93,16 +96,19 @@ def read_scores(folder: Path) -> ScoresRecord:
         task = named(content["task"])
         sentences = content.get("n_sentences")
         operations = converted(content.get("perturbed", {}), dict[str, Percentages])
+        files = converted(content.get("perturbed_files", {}), dict[str, Percentages])
         return ScoresRecord(
             task,
-            converted({name: content[name] for name in task.scores.names}, Percentages),
-            {
-                name: {score: row[score] for score in task.scores.names}
-                for name, row in operations.items()
-            },
-            converted(content.get("perturbed_files", {}), dict[str, Percentages]),
+            converted(_chosen(content, task.scores.names), Percentages),
+            {key: _chosen(row, task.scores.names) for key, row in operations.items()},
+            {key: _chosen(row, ("rows", *PAIR_MEASURES)) for key, row in files.items()},
             None if sentences is None else converted(sentences, int),
+            name,
         )
+
+
+def _chosen(row: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    return {name: row[name] for name in names}
 
 
 def read_adversarial(folder: Path, task: Task, records: Sequence[ExampleRecord]) -> list[Example]:

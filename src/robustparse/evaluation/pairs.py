@@ -12,7 +12,7 @@ names; its name is that of the operation. For the rows S of a file and the victi
 Micro averages pool the rows of all files, macro averages are means over files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
@@ -174,18 +174,14 @@ class PairOutcome(NamedTuple):
     """A victim's answers to a pair of texts.
 
     Attributes:
-        pair: the texts.
-        answers: the answers to the original and the perturbed text.
-        losses: the losses of the gold answer; None for victims without a loss.
+        answers: the texts and the answers to them.
         before: whether the answer to the original is right.
         after: whether the answer to the perturbed text is right.
         answerable: whether the perturbed text holds the words that the answer needs.
         unknown: how many words of the perturbed text have no vector in the victim.
     """
 
-    pair: PerturbedPair
-    answers: tuple[Any, Any]
-    losses: tuple[float, float] | None
+    answers: PerturbedAnswers
     before: bool
     after: bool
     answerable: bool
@@ -194,7 +190,8 @@ class PairOutcome(NamedTuple):
     @property
     def grown(self) -> bool | None:
         """Whether the loss of the gold answer has grown."""
-        return None if self.losses is None else self.losses[1] > self.losses[0]
+        losses = self.answers.losses
+        return None if losses is None else losses[1] > losses[0]
 
 
 def pair_outcomes(
@@ -212,17 +209,18 @@ def pair_outcomes(
     rows_of = dict(zip(different, range(len(numbered)), strict=True))
     right = [_right(victim.task, answers[each.id], each) for each in numbered]
 
-    def outcome(pair: PerturbedPair) -> PairOutcome:
+    def outcome(operation: str, pair: PerturbedPair) -> PairOutcome:
         after, before = (rows_of[_text(each), str(each.gold)] for each in pair)
         both = answers[before], answers[after]
         grown = None if losses is None else (losses[before], losses[after])
-        words = _words(pair.perturbed)
+        row = PerturbedAnswers(operation, pair.original, pair.perturbed, *both, grown)
+        words = pair.perturbed.sentence.words
         held = victim.task.files.needed(pair.original) <= set(words)
         known = victim.embedded(words) if isinstance(victim, LexicalVictim) else None
         unknown = None if known is None else len(words) - int(known.sum())
-        return PairOutcome(pair, both, grown, right[before], right[after], held, unknown)
+        return PairOutcome(row, right[before], right[after], held, unknown)
 
-    return {name: [outcome(pair) for pair in rows] for name, rows in pairs.items()}
+    return {name: [outcome(name, pair) for pair in rows] for name, rows in pairs.items()}
 
 
 def pair_scores(
@@ -238,7 +236,7 @@ def pair_scores(
     micro = _scores([row for rows in outcomes.values() for row in rows])
     worst: dict[tuple[Words, Words], bool] = {}
     for row in (row for rows in outcomes.values() for row in rows):
-        original = _text(row.pair.original)
+        original = _text(row.answers.original)
         worst[original] = worst.get(original, True) and row.after
     averages = {"micro": micro, "macro": _mean([*scores.values()])}
     return scores | averages, percent(sum(worst.values()), len(worst))
@@ -274,14 +272,6 @@ def pairs_report(outcomes: Mapping[str, Sequence[PairOutcome]]) -> dict[str, Any
     return {"perturbed_files": rows, "worst_case": worst}
 
 
-def rows_of_pairs(outcomes: Mapping[str, Sequence[PairOutcome]]) -> Iterator[PerturbedAnswers]:
-    """Yield the rows of ``perturbed.jsonl``."""
-    for operation, rows in outcomes.items():
-        for row in rows:
-            texts = row.pair.original, row.pair.perturbed
-            yield PerturbedAnswers(operation, *texts, *row.answers, row.losses)
-
-
 def _right(task: Task, answer: object, example: Example) -> bool:
     counted = task.scores.counted(example.sentence, "none")
     sums = task.scores.correct(answer, example, counted)
@@ -289,14 +279,15 @@ def _right(task: Task, answer: object, example: Example) -> bool:
 
 
 def _scores(rows: Sequence[PairOutcome]) -> PairScores:
+    texts = [(row.answers.perturbed, row.answers.original) for row in rows]
     after = np.array([row.after for row in rows])
     before = np.array([row.before for row in rows])
     grown = None if rows[0].grown is None else np.array([row.grown for row in rows])
-    changed = np.array([_words(row.pair.perturbed) != _words(row.pair.original) for row in rows])
+    changed = np.array([new.sentence.words != old.sentence.words for new, old in texts])
     answerable = np.array([row.answerable for row in rows])
     unknown = [row.unknown for row in rows if row.unknown is not None]
-    words = sum(len(_words(row.pair.perturbed)) for row in rows)
-    first = {(*map(_text, row.pair), str(row.pair.original.gold)): i for i, row in enumerate(rows)}
+    words = sum(len(new.sentence.words) for new, _ in texts)
+    first = {(*map(_text, both), str(both[1].gold)): at for at, both in enumerate(texts)}
     return PairScores(
         rows=len(rows),
         standard_accuracy=_share(before),
@@ -329,7 +320,3 @@ def _share(marked: np.ndarray) -> float | None:
 def _text(example: Example) -> tuple[Words, Words]:
     """Return the context and the words, which identify a text."""
     return example.sentence.context, example.sentence.words
-
-
-def _words(example: Example) -> Words:
-    return example.sentence.words

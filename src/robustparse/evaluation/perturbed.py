@@ -13,6 +13,7 @@ from robustparse.evaluation.clean import (
     scored,
     sums_of,
 )
+from robustparse.evaluation.records import Percentages
 from robustparse.evaluation.rows import PerturbedAnswers
 from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.perturbations.perturbation import Perturbation, draw_rewordings
@@ -91,9 +92,6 @@ def idle(changed: Mapping[str, int], total: int) -> Iterator[str]:
             )
 
 
-Scores = dict[str, float | None]
-
-
 class Perturbed(NamedTuple):
     """A victim's answers to examples under one operation.
 
@@ -168,7 +166,7 @@ def perturbed_sums(
     }
 
 
-def perturbed_scores(task: Task, sums: Sums) -> dict[str, Scores]:
+def perturbed_scores(task: Task, sums: Sums) -> dict[str, Percentages]:
     """Compute the scores under operations from `perturbed_sums`.
 
     Returns:

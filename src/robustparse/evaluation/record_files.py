@@ -5,10 +5,9 @@ The decoder checks the type of every field and drops unknown fields; a damaged l
 """
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TextIO, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 import msgspec
 
@@ -44,7 +43,7 @@ def decode(
         InputError: the text is not JSON, a field is missing or has another type.
     """
     try:
-        value: T = _decoder(cast(Hashable, kind)).decode(content)
+        return msgspec.json.decode(content, type=kind)
     except msgspec.ValidationError as error:
         problem, _, key = str(error).partition(" - at `$")
         key = key.rstrip("`").lstrip(".")
@@ -55,12 +54,6 @@ def decode(
             before = content[: int(at[1])] if at else content.rstrip()
             line = 1 + before.count(b"\n" if isinstance(before, bytes) else "\n")  # type: ignore[arg-type]
         raise InputError(f"not JSON ({error})", path=path, line=line, remedy=remedy) from None
-    return value
-
-
-@cache
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
 
 
 def converted(value: Any, kind: type[T]) -> T:

@@ -4,7 +4,7 @@ An attack writes ``examples.jsonl`` (an `ExampleRecord` a line), ``summary.json`
 ``run.json`` (`RunRecord`); `evaluate` writes ``scores.json`` (`ScoresRecord`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
@@ -25,6 +25,13 @@ WHEN: tuple[When, When] = ("clean", "attacked")
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Word = Annotated[str, msgspec.Meta(min_length=1)]
 Percentages = dict[str, float | None]
+PAIR_MEASURES = {
+    "standard_accuracy": "Standard accuracy",
+    "perturbation_accuracy": "Perturbation accuracy",
+    "robust_accuracy": "Robust accuracy",
+    "blackbox_success_rate": "Black-box success rate",
+}
+"""Measures of perturbed texts from files that a report shows (`evaluation.pairs`), with titles."""
 Measure = dict[str, float | str | None]
 """Means by a model, and the names of the model and of its measure."""
 
@@ -187,6 +194,7 @@ class ScoresRecord:
         perturbed: percentages by operation and score.
         perturbed_files: rows and percentages by operation, of perturbed texts made beforehand.
         sentences: the number of sentences, if the file has it.
+        name: the name of the system.
     """
 
     task: Task
@@ -194,3 +202,20 @@ class ScoresRecord:
     perturbed: dict[str, Percentages]
     perturbed_files: dict[str, Percentages]
     sentences: int | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessRecord:
+    """A robustness evaluation during training, which loggers with ``log_robustness`` keep.
+
+    Args:
+        task: of the attacked model.
+        curve: budget (fraction of the words that may be changed, 0 is clean) -> the task's scores
+            and ``success`` in percent, by rising budget; empty if budgets were not compared.
+        examples: some sentences that the attack succeeded on.
+    """
+
+    task: Task
+    curve: Mapping[float, Mapping[str, float]]
+    examples: Sequence[ExampleRecord]

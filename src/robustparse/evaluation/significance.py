@@ -150,14 +150,6 @@ class AttackedCounts:
     clean: Sequence[Any]
     attacked: Sequence[Any]
 
-    @classmethod
-    def of(
-        cls, scores: TaskScores, name: str, clean: SentenceSums, attacked: SentenceSums
-    ) -> "AttackedCounts":
-        """Return the counts behind a score, from the sums of each sentence before and after."""
-        both = (counts_of(scores, name, sums) for sums in (clean, attacked))
-        return cls(clean["counted"], *both)
-
     def fooled(self) -> list[int]:
         """Return 1 for each sentence of which fewer parts are right under attack, 0 for others."""
         pairs = zip(correct_parts(self.clean), correct_parts(self.attacked), strict=True)

@@ -18,7 +18,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim, predictions
 from robustparse.evaluation.finished_folders import read_adversarial, read_finished
 from robustparse.evaluation.record_files import REMEDY
-from robustparse.evaluation.records import EXAMPLES, SUMMARY, ExampleRecord
+from robustparse.evaluation.records import EXAMPLES, SUMMARY
 from robustparse.evaluation.significance import Interval, paired_bootstrap
 from robustparse.files.json_text import as_written
 from robustparse.tasks.registry import named
@@ -79,7 +79,10 @@ def read_source(folder: Path) -> Source:
             raise InputError(problem, path=folder, remedy=REMEDY)
         adversarial.append(replace(copy, id=id_))
         originals.append(replace(copy, id=id_, sentence=replace(copy.sentence, words=before)))
-        counted.append(_counted(record, folder, len(before)))
+        with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
+            mask = np.ones(len(before), dtype=np.bool_)
+            mask[record.get("uncounted", [])] = False
+        counted.append(mask)
     success = np.array([record["success"] for record in records], dtype=np.bool_)
     return Source(str(folder), task, originals, adversarial, success, counted)
 
@@ -142,19 +145,15 @@ def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[st
         after[[copy.id for copy in changed]] = _correct(
             victim, changed, source.counted, known, checked=False
         )
-        fooled = {
-            score: after[:, column] < before[:, column]
-            for column, score in enumerate(victim.task.scores.names)
-        }
-        rates.append({score: _rates(lost, source.success) for score, lost in fooled.items()})
+        of_source = {}
+        for column, score in enumerate(victim.task.scores.names):
+            fooled = after[:, column] < before[:, column]
+            ones, lost = np.ones(len(fooled), dtype=np.int64), fooled.astype(np.int64)
+            rate = paired_bootstrap(lambda scores: scores[0], [lost], ones, seed=0)
+            given = 100 * float(fooled[source.success].mean()) if source.success.any() else None
+            of_source[score] = Transfer(rate, given)
+        rates.append(of_source)
     return rates
-
-
-def _rates(fooled: Mask, success: Mask) -> Transfer:
-    ones = np.ones(len(fooled), dtype=np.int64)
-    rate = paired_bootstrap(lambda scores: scores[0], [fooled.astype(np.int64)], ones, seed=0)
-    conditioned = 100 * float(fooled[success].mean()) if success.any() else None
-    return Transfer(rate, conditioned)
 
 
 def _correct(
@@ -178,10 +177,3 @@ def _correct(
         sums = task.scores.correct(known[example.sentence], example, counted[example.id])
         correct[row] = [sums[name] for name in task.scores.sums]
     return correct
-
-
-def _counted(record: ExampleRecord, folder: Path, words: int) -> Mask:
-    with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
-        mask = np.ones(words, dtype=np.bool_)
-        mask[record.get("uncounted", [])] = False
-        return mask

@@ -174,26 +174,17 @@ def sums_in_all(
         InputError: an answer does not have the correct parts that its line counts.
     """
     counted, scores = counts[0].counted, counts[0].task.scores
-    clean, worst = ({"counted": counted, **_right_in_all(counts, folders, w)} for w in WHEN)
+    clean, worst = {"counted": counted}, {"counted": counted}
+    # Answers to the originals are those of one system, but may differ between batches on a GPU.
+    for when, sums in zip(WHEN, (clean, worst), strict=True):
+        right = [[*_right(each, at, when)] for each, at in zip(counts, folders, strict=True)]
+        for name in scores.sums:
+            sums[name] = [
+                int(np.logical_and.reduce([parts[name] for parts in of_sentence]).sum())
+                for of_sentence in zip(*right, strict=True)
+            ]
     further = scores.sums[len(scores.names) :]
     return clean, worst | {name: clean[name] for name in further}  # no parts of gold answers
-
-
-def _right_in_all(
-    counts: Sequence[SentenceCounts], folders: Sequence[Path], when: When
-) -> dict[str, list[int]]:
-    """Count for each sum the parts of each sentence that are right in every folder.
-
-    Answers to the originals are those of one system, but on a GPU they may differ between batches.
-    """
-    right = [[*_right(each, folder, when)] for each, folder in zip(counts, folders, strict=True)]
-    return {
-        total: [
-            int(np.logical_and.reduce([parts[total] for parts in of_sentence]).sum())
-            for of_sentence in zip(*right, strict=True)
-        ]
-        for total in counts[0].task.scores.sums
-    }
 
 
 def _right(

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -165,7 +166,8 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
     with noting(unread):
         stored = read_summary(folder, _FOLDERS)
         with as_written(folder / SUMMARY, "attack"):
-            _check_scores(stored)
+            for when, score in product(WHEN, named(stored["task"]).scores.names):
+                stored[when][score]  # raises an error if it is missing
         summary = stored
     with noting(unread):
         run = read_run(folder)
@@ -249,13 +251,6 @@ def most_telling(
     return list(best.values())[:count]
 
 
-def _check_scores(summary: Summary) -> None:
-    """Check that a summary has the scores of its task."""
-    for when in WHEN:
-        for score in named(summary["task"]).scores.names:
-            summary[when][score]
-
-
 def _so_far(
     folder: Path, records: list[ExampleRecord], run: RunRecord, unread: list[InputError]
 ) -> Summary:
@@ -312,14 +307,12 @@ class _PlotRecord(TypedDict):
 
 
 def _read_plot(path: Path) -> Plot:
+    """Read the plot of quickstart; points that were not computed are left out."""
     record = read_record(path, _PlotRecord, "run quickstart again")
+    curves = []
     with as_written(path, "quickstart"):
-        curves = tuple(map(_curve, record["curves"]))
-        return Plot(record["title"], record["x_label"], record["y_label"], curves)
-
-
-def _curve(record: _CurveRecord) -> Curve:
-    """Make a curve of the points that were computed."""
-    both = zip(record["x"], record["y"], strict=True)
-    xs, ys = zip(*[(x, y) for x, y in both if x is not None and y is not None], strict=True)
-    return Curve(record["name"], xs, ys)
+        for each in record["curves"]:
+            both = zip(each["x"], each["y"], strict=True)
+            known = [(x, y) for x, y in both if x is not None and y is not None]
+            curves.append(Curve(each["name"], *zip(*known, strict=True)))
+        return Plot(record["title"], record["x_label"], record["y_label"], tuple(curves))

@@ -65,6 +65,7 @@ def browse(
     names = [(at, system.name) for at, system in enumerate(systems) if system.sentences]
     legends = [system.task.pictures.legend for system in attacked]
     legends += [system.task.pictures.certificate_legend for system in certified]
+    sheets = [pictures[start : start + SHEET] for start in range(0, len(pictures), SHEET)]
     return Browser(
         data={
             "systems": [
@@ -73,8 +74,8 @@ def browse(
             ],
             "examples": records,
             "sheets": [
-                _deflated(pictures[start : start + SHEET])
-                for start in range(0, len(pictures), SHEET)
+                base64.b64encode(zlib.compress(json.dumps(sheet).encode(), 9)).decode()
+                for sheet in sheets
             ],
             "sheet": SHEET,
         },
@@ -86,7 +87,7 @@ def browse(
 
 
 @cache
-def script(name: str = "browser") -> Markup:
+def script(name: str) -> Markup:
     """Return a script, the same for every page, as the content of its element.
 
     The marks around it let an XML parser read the page too.
@@ -96,7 +97,7 @@ def script(name: str = "browser") -> Markup:
 
 
 @cache
-def script_hash(name: str = "browser") -> str:
+def script_hash(name: str) -> str:
     """Return the source of a content policy that allows a script and nothing else."""
     digest = hashlib.sha256(script(name).encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
@@ -120,7 +121,3 @@ def _record(at: int, sentence: AttackedSentence | CertifiedSentence) -> dict[str
         "edits": edits,
         "scores": sentence.scores,
     }
-
-
-def _deflated(pictures: Sequence[str]) -> str:
-    return base64.b64encode(zlib.compress(json.dumps(pictures).encode(), 9)).decode()

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from robustparse.evaluation.certified_scores import TREE
@@ -14,7 +14,6 @@ from robustparse.reports.curves import NamedPlots
 from robustparse.reports.plots import Curve, Plot
 from robustparse.reports.tables import MISSING, Table, shown
 from robustparse.tasks.certificate_drawing import at_edits, edit_number
-from robustparse.tasks.task import Task
 
 ALL = "all"
 EDITS = "words that may be changed"
@@ -77,40 +76,35 @@ def edit_plots(
         edits = ["0", *sorted(every | {ALL}, key=edit_number)]
         note = _NOTE + (_ATTACKED if under_attack else "")
         note += "" if _same_sentences(of_task, under_attack) else _OTHERS
-        axes = _Axes(task, [*of_task[0].summary["clean"]], edits, note)
-        named += [(each.name, axes.plots(each.name, *_certified(each))) for each in of_task]
+        curves: list[tuple[str, tuple[Bound, Bound | None]]] = []
+        for proven in of_task:
+            bounds, clean = proven.summary["certified"], {"0": proven.summary["clean"]}
+            lower = clean | {each: bound["lower"] for each, bound in bounds.items()}
+            upper = clean | {each: bound["upper"] for each, bound in bounds.items()}
+            curves.append((proven.name, (lower, upper)))
         for system in under_attack:
             within = {each: scores_within(system, each) for each in edits}
-            named += [(system.name, axes.plots(system.name, within))]
+            curves.append((system.name, (within, None)))
+        scores = sorted(of_task[0].summary["clean"], key=task.scores.headline.__ne__)
+        for name, bounded in curves:
+            plots = (_plot(name, score, edits, *bounded) for score in scores)
+            named.append((name, [replace(plot, note=note) for plot in plots if plot is not None]))
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class _Axes:
-    """What the plots of a task share: its scores, the numbers of edits, and the note."""
-
-    task: Task
-    scores: Sequence[str]
-    edits: Sequence[str]
-    note: str
-
-    def plots(self, name: str, lower: Bound, upper: Bound | None = None) -> list[Plot]:
-        """Plot each score of a system that is known, the headline score first."""
-        plots = []
-        for score in sorted(self.scores, key=self.task.scores.headline.__ne__):
-            known = (lower.get(edits, {}).get(score) is not None for edits in self.edits)
-            x = [at for at, is_known in enumerate(known) if is_known]
-            low, high = (
-                tuple(float(bound[self.edits[at]][score] or 0) for at in x)
-                for bound in (lower, upper or lower)
-            )
-            if x:
-                label = score_label(score)
-                curve = Curve(name, tuple(map(float, x)), low, upper=high if upper else ())
-                title, y_label = f"{label} by number of edits", f"{label}, %"
-                plot = Plot(title, EDITS, y_label, (curve,), ticks=tuple(self.edits))
-                plots.append(replace(plot, note=self.note))
-        return plots
+def _plot(
+    name: str, score: str, edits: Sequence[str], lower: Bound, upper: Bound | None
+) -> Plot | None:
+    """Plot a score of a system at the numbers of edits at which it is known; None if at none."""
+    x = [at for at, each in enumerate(edits) if lower.get(each, {}).get(score) is not None]
+    if not x:
+        return None
+    low, high = (
+        tuple(float(bound[edits[at]][score] or 0) for at in x) for bound in (lower, upper or lower)
+    )
+    label = score_label(score)
+    curve = Curve(name, tuple(map(float, x)), low, upper=high if upper else ())
+    return Plot(f"{label} by number of edits", EDITS, f"{label}, %", (curve,), ticks=tuple(edits))
 
 
 def scores_within(system: AttackedSystem, edits: str) -> Percentages:
@@ -158,15 +152,6 @@ def _rows(system: CertifiedSystem, scores: Sequence[str]) -> list[tuple[str, lis
         cells += [f"{bounds['undecided']:,}", f"{bounds['inputs']:,}"]
         rows.append((f"{system.name}, {at_edits(edits)}", cells))
     return rows
-
-
-def _certified(system: CertifiedSystem) -> tuple[Bound, Bound]:
-    """Return the lower and the upper bound of a system's scores by number of edits."""
-    bounds = system.summary["certified"]
-    lower = {edits: each["lower"] for edits, each in bounds.items()}
-    upper = {edits: each["upper"] for edits, each in bounds.items()}
-    clean = {"0": system.summary["clean"]}
-    return clean | lower, clean | upper
 
 
 def _same_sentences(

@@ -15,7 +15,7 @@ from robustparse.metrics import score_label, score_name
 from robustparse.reports.certified_tables import certified_tables
 from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables
 from robustparse.reports.page import Contents, losses_of, plot_values, saved_of
-from robustparse.reports.plots import KINDS, Kind, Plot, picture
+from robustparse.reports.plots import KINDS, Kind, picture
 from robustparse.reports.tables import ARROW, MISSING, Table, numbered, shown
 from robustparse.reports.transfer_maps import HeatMap, heat_map_picture
 
@@ -50,8 +50,14 @@ def export(contents: Contents, folder: Path) -> list[Path]:
     Raises:
         InputError: a file cannot be written; an existing one is then left as it is.
     """
-    plots, tables = [*_pictures(contents)], [*titled_tables(contents)]
-    paths = []
+    tables, paths = [*titled_tables(contents)], list[Path]()
+    plots: list[tuple[str, Callable[[Kind], bytes]]] = [
+        *((plot.title, partial(picture, plot)) for plot in contents.plots),
+        *(
+            (f"transfer {each.score}", partial(heat_map_picture, each))
+            for each in contents.heat_maps
+        ),
+    ]
     for (_, draw), name in zip(plots, _names([title for title, _ in plots]), strict=True):
         for kind in KINDS:
             paths.append(folder / f"{name}.{kind}")
@@ -82,14 +88,6 @@ def _names(titles: list[str]) -> list[str]:
     return numbered(plain, "{}-{}")
 
 
-def _pictures(contents: Contents) -> Iterator[tuple[str, Callable[[Kind], bytes]]]:
-    """Yield the titles of the plots and heat maps with functions that draw them."""
-    for plot in contents.plots:
-        yield plot.title, partial(picture, plot)
-    for heat_map in contents.heat_maps:
-        yield f"transfer {heat_map.score}", partial(heat_map_picture, heat_map)
-
-
 def titled_tables(contents: Contents) -> Iterator[tuple[str, Table]]:
     """Yield the tables with their titles."""
     parts = contents.parts
@@ -109,7 +107,7 @@ def titled_tables(contents: Contents) -> Iterator[tuple[str, Table]]:
     for heat_map in contents.heat_maps:
         yield f"transfer {heat_map.score}", _heat_map(heat_map)
     for plot in contents.plots:
-        yield plot.title, _values(plot)
+        yield plot.title, plot_values(plot)
 
 
 def _systems(part: Contents) -> Table:
@@ -143,8 +141,3 @@ def _heat_map(heat_map: HeatMap) -> Table:
         for name, cells in heat_map.rows
     ]
     return Table("Transfer", ("Made against", *heat_map.targets), rows, heat_map.score)
-
-
-def _values(plot: Plot) -> Table:
-    heads, points = plot_values(plot)
-    return Table("Values", ("Line", *heads), points, plot.title)

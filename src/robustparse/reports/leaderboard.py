@@ -83,9 +83,15 @@ def board(entries: Sequence[Entry]) -> Board:
     scores = [_scores(entry, headline) for entry in entries]
     columns = list(dict.fromkeys(column for row in scores for column in row))
     labels = [_label(column, columns) for column in columns]
-    ranked = sorted(zip(entries, scores, strict=True), key=lambda pair: _rank(pair[0], headline))
+
+    def rank(pair: tuple[Entry, object]) -> tuple[bool, float]:
+        worst = pair[0]["worst_of_attacks"]
+        if worst is not None:
+            return False, -worst[headline][0]
+        return True, -score_in_percent(pair[0]["attacks"][0]["right"], pair[0]["counted"])
+
     rows = []
-    for entry, row in ranked:
+    for entry, row in sorted(zip(entries, scores, strict=True), key=rank):
         values = [row.get(column) for column in columns]
         extra = entry["extra_data"] or ""
         cells = [(shown(value), "" if value is None else value) for value in values]
@@ -115,10 +121,3 @@ def _label(column: Column, columns: Sequence[Column]) -> str:
     name, which = column
     repeated = [each for each, _ in columns].count(name) > 1
     return f"{name}\n{which[:8]}" if repeated else name
-
-
-def _rank(entry: Entry, score: str) -> tuple[bool, float]:
-    worst = entry["worst_of_attacks"]
-    if worst is not None:
-        return False, -worst[score][0]
-    return True, -score_in_percent(entry["attacks"][0]["right"], entry["counted"])

@@ -17,10 +17,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robustparse import __version__
-from robustparse.errors import InputError
+from robustparse.errors import InputError, say
 from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.comparison import Difference, is_evaluated
-from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY
+from robustparse.evaluation.finished_folders import read_scores
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, ScoresRecord
 from robustparse.evaluation.rows import PERTURBED
 from robustparse.evaluation.shared_adversaries import shared_adversaries
 from robustparse.evaluation.significance import Interval
@@ -54,22 +55,19 @@ from robustparse.reports.curves import (
     with_budget_curves,
 )
 from robustparse.reports.evaluation_tables import (
-    Evaluated,
-    PairScores,
     adversaries_section,
     evaluated_tables,
     pairs_tables,
-    read_evaluation,
     summarize_pairs,
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import same_attack, summarize
-from robustparse.reports.tables import MISSING, Section, shown
+from robustparse.reports.tables import MISSING, Section, Table, shown
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.transfer_maps import FILE as TRANSFER
 from robustparse.reports.transfer_maps import HeatMap, read_heat_maps
-from robustparse.reports.worst_of_attacks import worst_sections
+from robustparse.reports.worst_of_attacks import TITLE, worst_table
 from robustparse.tasks.certificate_drawing import at_edits, most_edits
 from robustparse.tasks.task import Task
 
@@ -85,8 +83,7 @@ class Contents:
         systems: attacked systems; the others of a task are compared with its first.
         runs: plots of training runs.
         heat_maps: heat maps of transfers.
-        pairs: systems scored on perturbed texts from files.
-        evaluated: other evaluated systems.
+        scored: evaluated systems.
         differences: differences between the first systems, from `compare`.
         unread: messages about files that could not be read.
         of_evaluated: sections about several evaluated systems: their differences, and the
@@ -99,8 +96,7 @@ class Contents:
     systems: list[AttackedSystem] = field(default_factory=list)
     runs: list[NamedPlots] = field(default_factory=list)
     heat_maps: list[HeatMap] = field(default_factory=list)
-    pairs: list[PairScores] = field(default_factory=list)
-    evaluated: list[Evaluated] = field(default_factory=list)
+    scored: list[ScoresRecord] = field(default_factory=list)
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
     of_evaluated: Sequence[Section] = ()
@@ -118,11 +114,20 @@ class Contents:
         )
 
     @property
+    def pairs(self) -> list[ScoresRecord]:
+        """The systems that were scored on perturbed texts from files."""
+        return [system for system in self.scored if system.perturbed_files]
+
+    @property
+    def evaluated(self) -> list[ScoresRecord]:
+        """The systems that were also, or only, scored on other data."""
+        return [each for each in self.scored if each.perturbed or not each.perturbed_files]
+
+    @property
     def names(self) -> list[str]:
         """The names of systems and runs, each once."""
-        every = [*(system.name for system in self.systems), *(scores.name for scores in self.pairs)]
-        every += [*(scores.name for scores in self.evaluated), *(name for name, _ in self.runs)]
-        every += [system.name for system in self.certified]
+        every = [*(each.name for each in self.systems), *(each.name for each in self.scored)]
+        every += [*(name for name, _ in self.runs), *(each.name for each in self.certified)]
         return list(dict.fromkeys(every))
 
     @property
@@ -143,8 +148,9 @@ class Contents:
     def sections(self) -> list[Section]:
         """The sections of tables about the systems, which are of one task."""
         names = [system.name for system in self.systems]
+        worst = [Section(TITLE, "worst", [worst_table(self.worst)])] if self.worst else []
         return [
-            *worst_sections(self.worst),
+            *worst,
             *compared(names, self.differences),
             *details(self.systems),
         ]
@@ -183,9 +189,7 @@ def read_contents(
                 contents.heat_maps += read_heat_maps(folder)
         if scores:
             with noting(unread):
-                reworded, others = read_evaluation(folder, name)
-                contents.pairs += filter(None, [reworded])
-                contents.evaluated += filter(None, [others])
+                contents.scored.append(read_scores(folder, name))
         if proven:
             with noting(unread):
                 contents.certified += filter(None, [read_certified(folder, name, unread)])
@@ -240,12 +244,11 @@ def build_report(
 ) -> Contents:
     """Write a page about any number of attacked and certified systems, training runs and transfers.
 
+    What could not be read is printed on standard error.
+
     Args:
-        folders: see `read_contents`.
+        folders, names, differences, worst: see `read_contents`.
         out: the HTML file, written whole or not at all.
-        names: see `read_contents`.
-        differences: see `read_contents`.
-        worst: see `read_contents`.
 
     Returns:
         The contents of the page.
@@ -257,6 +260,7 @@ def build_report(
     check_no_input(out, [str(file) for file in files if file.suffix != _PAGE])
     contents = read_contents(folders, names, differences, worst)
     write_text(out, render_report(contents))
+    say(*(f"warning: {each}" for each in contents.unread))
     return contents
 
 
@@ -269,7 +273,7 @@ def render_report(contents: Contents) -> str:
         title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
         parts=[_part(part) for part in contents.parts],
-        plots=[(plot, _points(plot)) for plot in contents.plots],
+        plots=[(plot, Markup(draw_plot(plot)), plot_values(plot)) for plot in contents.plots],
         heat_maps=contents.heat_maps,
         pairs=pairs_tables(contents.pairs) if contents.pairs else (),
         pairs_lead=summarize_pairs(contents.pairs),
@@ -345,8 +349,10 @@ def environment() -> Environment:
         "label": score_label,
         "name": score_name,
     }
-    style = Path(__file__).with_name("style.css").read_text("utf-8")
-    environment.globals |= {"style": Markup(style), "missing": MISSING}
+    for name, file in (("style", "style"), ("notebook_style", "notebook")):
+        style = Path(__file__).with_name(f"{file}.css").read_text("utf-8")
+        environment.globals[name] = Markup(style)
+    environment.globals["missing"] = MISSING
     for name, file in (("script", "browser"), ("sorter", "leaderboard")):
         environment.globals |= {name: script(file), f"{name}_hash": script_hash(file)}
     return environment
@@ -397,14 +403,8 @@ def _shown(interval: Interval) -> str:
     return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"
 
 
-def _points(plot: Plot) -> dict[str, Any]:
-    """Draw a plot, and list its points for the table below it."""
-    heads, points = plot_values(plot)
-    return {"picture": Markup(draw_plot(plot)), "heads": heads, "points": points}
-
-
-def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the headings of a plot's table, and its points: the line's name, and cells."""
+def plot_values(plot: Plot) -> Table:
+    """Make a table of a plot's points, with a row for each."""
     with_epochs = any(curve.epochs for curve in plot.curves)
     points = []
     for curve in plot.curves:
@@ -414,5 +414,5 @@ def plot_values(plot: Plot) -> tuple[list[str], list[tuple[str, list[str]]]]:
         ):
             at = [plot.name_of(x), epoch] if with_epochs else [plot.name_of(x)]
             points.append((curve.name, [*at, f"{y:.2f}" + (f" to {upper:.2f}" * (upper > y))]))
-    heads = [plot.x_label, *([EPOCH] if with_epochs else []), plot.y_label]
-    return heads, points
+    x_labels = [plot.x_label, EPOCH] if with_epochs else [plot.x_label]
+    return Table("Values", ("Line", *x_labels, plot.y_label), points, plot.title)

@@ -112,16 +112,7 @@ def draw_plot(plot: Plot) -> str:
         ValueError: there are no curves, more than six, or one without points.
     """
     height = HEIGHT + (EPOCHS if epoch_ends(plot.curves) else 0)
-    return _inline(_drawn(plot, "none", "svg").decode(), plot, height)
-
-
-def picture(plot: Plot, kind: Kind) -> bytes:
-    """Draw a plot as the content of a file: PNG of 300 dots an inch, or SVG with outlined text.
-
-    Raises:
-        ValueError: see `draw_plot`.
-    """
-    return _drawn(plot, "path", kind)
+    return _inline(picture(plot, "svg", "none").decode(), plot, height)
 
 
 @contextmanager
@@ -147,7 +138,12 @@ def saved(figure: Figure, kind: Kind) -> bytes:
     return out.getvalue()
 
 
-def _drawn(plot: Plot, text: Literal["none", "path"], kind: Kind) -> bytes:
+def picture(plot: Plot, kind: Kind, text: Literal["none", "path"] = "path") -> bytes:
+    """Draw a plot as the content of a file: PNG of 300 dots an inch, or SVG; see `drawing`.
+
+    Raises:
+        ValueError: see `draw_plot`.
+    """
     if not 0 < len(plot.curves) <= len(SERIES):
         raise ValueError(f"a plot needs 1 to {len(SERIES)} curves, got {len(plot.curves)}")
     if any(not curve.x or len(curve.x) != len(curve.y) for curve in plot.curves):

@@ -20,7 +20,13 @@ def summarize(rows: Sequence[AttackedSystem], worst: Sequence[WorstOfAttacks] = 
     """
     sentences = [_what_was_done(rows), _what_it_cost(rows[0])]
     if worst and not comparable(rows):
-        sentences += [_what_is_left(system) for system in worst]
+        for system in worst:
+            score = system.task.scores.headline
+            sentences.append(
+                f"Under all of its {len(system.attacks)} attacks, “{system.name}” keeps "
+                f"{score_label(score)} {system.worst[score].estimate:.1f} of "
+                f"{system.clean[score]:.1f}."
+            )
     elif len(rows) > 1:
         sentences += _compared(rows)
     return " ".join(sentence for sentence in sentences if sentence)
@@ -74,14 +80,6 @@ def _compared(rows: Sequence[AttackedSystem]) -> list[str]:
         others = "The other one does not do" if len(rows) == 2 else "None of the others does"
         return [f"{others} better under attack."]
     return [_what_it_cost(best), _won_back(first, best)]
-
-
-def _what_is_left(system: WorstOfAttacks) -> str:
-    score = system.task.scores.headline
-    return (
-        f"Under all of its {len(system.attacks)} attacks, “{system.name}” keeps "
-        f"{score_label(score)} {system.worst[score].estimate:.1f} of {system.clean[score]:.1f}."
-    )
 
 
 def _what_was_done(rows: Sequence[AttackedSystem]) -> str:

@@ -6,14 +6,9 @@ from collections.abc import Sequence
 
 from robustparse.evaluation.worst_of_attacks import AttackScores, WorstOfAttacks
 from robustparse.metrics import score_label
-from robustparse.reports.tables import MISSING, Section, Table, numbered
+from robustparse.reports.tables import MISSING, Table, numbered
 
 TITLE = "Worst of attacks"
-
-
-def worst_sections(systems: Sequence[WorstOfAttacks]) -> list[Section]:
-    """Make the section about the worst of attacks; none without systems."""
-    return [Section(TITLE, "worst", [worst_table(systems)])] if systems else []
 
 
 def worst_table(systems: Sequence[WorstOfAttacks]) -> Table:

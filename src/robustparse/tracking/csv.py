@@ -18,10 +18,10 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import InputError
-from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.evaluation.records import RobustnessRecord
 from robustparse.files.writing import write_text
 from robustparse.reports.training import FILE, HEADER
-from robustparse.tracking.examples import ExamplePages
+from robustparse.tracking.examples import FOLDER, write_example_page
 
 Row = tuple[int, str, str]
 
@@ -44,7 +44,7 @@ class CsvLogger(Logger):
         self._save_dir, self._resumed = save_dir, resumed
         self._before: int | None = None
         self._table: MetricsTable | None = None
-        self._pages: ExamplePages | None = None
+        self._has_pages = False  # of this run
         self._warned: set[str] = set()
 
     @rank_zero_only
@@ -81,13 +81,17 @@ class CsvLogger(Logger):
 
     @rank_zero_only
     def log_robustness(self, record: RobustnessRecord, step: int) -> None:
-        """Write the adversarial examples as a page; the scores are logged as metrics."""
+        """Write the adversarial examples as a page; the scores are logged as metrics.
+
+        The first new page removes those of an earlier run or, if it is resumed, of repeated steps.
+        """
         if not record.examples:
             return
-        if self._pages is None:
-            self._pages = ExamplePages(Path(self._save_dir), self._resumed, self._before)
-        with self._warning("examples", self._pages.folder):
-            self._pages.write(record, step)
+        folder = Path(self._save_dir) / FOLDER
+        earlier = self._before if self._resumed else 0
+        with self._warning("examples", folder):
+            write_example_page(folder, record, step, None if self._has_pages else earlier)
+            self._has_pages = True
 
     @contextmanager
     def _warning(self, what: str, path: Path) -> Iterator[None]:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robustparse.evaluation.records import ExampleRecord
-from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.evaluation.records import ExampleRecord, RobustnessRecord
 from robustparse.files.writing import write_text
 from robustparse.metrics import score_label
 from robustparse.reports.page import render_example, render_examples
@@ -75,27 +74,19 @@ def example_media(record: RobustnessRecord, step: int) -> dict[str, Any]:
     return media
 
 
-class ExamplePages:
-    """Writes ``adversarial_examples/step_00000199.html`` into a run's folder.
+def write_example_page(
+    folder: Path, record: RobustnessRecord, step: int, remove_from: int | None
+) -> None:
+    """Write ``step_00000199.html``, the page of an evaluation, into a folder.
 
-    The first new page removes the pages of an earlier run; with ``keep``, only those from the step
-    ``before`` on.
+    Args:
+        folder: the folder of the pages.
+        record: the evaluation.
+        step: its step.
+        remove_from: remove the pages of this step and later ones before; None removes none.
     """
-
-    def __init__(self, folder: Path, keep: bool, before: int | None = None) -> None:
-        self.folder = folder / FOLDER
-        self._remove_from = before if keep else 0
-
-    def write(self, record: RobustnessRecord, step: int) -> None:
-        """Write the page of an evaluation."""
-        if self._remove_from is not None:
-            for old in self.folder.glob("step_*.html"):
-                if old.name >= _name(self._remove_from):
-                    old.unlink()
-            self._remove_from = None
-        page = render_examples(record.task, record.examples, step)
-        write_text(self.folder / _name(step), page)
-
-
-def _name(step: int) -> str:
-    return f"step_{step:08}.html"
+    for old in folder.glob("step_*.html") if remove_from is not None else ():
+        if old.name >= f"step_{remove_from:08}.html":
+            old.unlink()
+    page = render_examples(record.task, record.examples, step)
+    write_text(folder / f"step_{step:08}.html", page)

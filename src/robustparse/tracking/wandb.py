@@ -18,7 +18,7 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from robustparse.errors import reason
-from robustparse.evaluation.robustness_record import RobustnessRecord
+from robustparse.evaluation.records import RobustnessRecord
 from robustparse.files.writing import write_text
 from robustparse.tracking.examples import example_media
 

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -44,26 +44,6 @@ def has_probabilities(answer: Any) -> bool:
     else:
         shares = np.ravel(answer[1]).tolist() if _is_pair(answer) else []
     return any(0 < share < 1 for share in shares)
-
-
-class AnswerCode(Protocol):
-    """Converts answers of one task to arrays (`types.Predictions`) and back."""
-
-    def name_ids(self, names: Sequence[str]) -> Ids:
-        """See ``Victim.name_ids``."""
-
-    def row(self, answer: Any, words: Sequence[str]) -> Any:
-        """Encode the answer to a text.
-
-        Raises:
-            InputError: the answer has the wrong type, or does not fit the text.
-        """
-
-    def arrays(self, rows: Sequence[Any], width: int) -> Predictions:
-        """Return rows as arrays, with ``width`` columns if an answer has one value per word."""
-
-    def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Any]:
-        """Turn arrays back into answers."""
 
 
 class TreeCode:
@@ -222,16 +202,14 @@ class LabelCode:
     def answers(self, predictions: Predictions, lengths: Sequence[int]) -> list[Label]:
         """Return the victim's labels."""
         shares, numbers = predictions
+        readable = len(self.labels)  # an unreadable answer has no probabilities
         return [
-            Label(self._names[number], self._probabilities(number, row))
+            Label(
+                self._names[number],
+                dict(zip(self.labels, row, strict=False)) if number < readable else {},
+            )
             for number, row in zip(numbers.tolist(), shares.tolist(), strict=True)
         ]
-
-    def _probabilities(self, number: int, row: Sequence[float]) -> dict[str, float]:
-        """Return the probability of each label; none for an unreadable answer."""
-        if number == len(self.labels):
-            return {}
-        return dict(zip(self.labels, row[: len(self.labels)], strict=True))
 
 
 class FormCode:
@@ -317,6 +295,15 @@ class FormCode:
         except InputError:
             return unreadable
         return self._meanings.setdefault(meaning, len(self._meanings))
+
+
+AnswerCode = TreeCode | TagCode | LabelCode | FormCode
+"""Converts answers of one task to arrays (`types.Predictions`) and back.
+
+``row`` encodes the answer to a text; an `InputError` says that it has the wrong type, or does not
+fit the text. ``arrays`` returns rows as arrays, with ``width`` columns if an answer has one value
+per word; ``answers`` turns them back. For ``name_ids`` see `Victim`.
+"""
 
 
 def answer_code(task: Task, labels: Sequence[str] | None, unreadable: bool = False) -> AnswerCode:

@@ -16,9 +16,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from robustparse.errors import InputError
-from robustparse.victims.answer_cache import Value
 from robustparse.victims.request_limits import Budget, PerMinute, Taken
-from robustparse.victims.transports import Body, NoReplyError, Reply, Transport
+from robustparse.victims.transports import Body, NoReplyError, Reply, Transport, Value
 
 FIRST_PAUSE = 0.5
 """Seconds before the first repetition, without ``Retry-After``."""
@@ -145,7 +144,9 @@ class Dispatcher:
                 except _PassingError as error:
                     failure = error
                 if attempt < self._retries and not failure.pause_named:
-                    await asyncio.sleep(_pause(attempt))
+                    longest = min(_LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt)
+                    # Requests that failed together are not repeated together.
+                    await asyncio.sleep(random.uniform(0.5, 1.0) * longest)
                 if self._failed:
                     return None
             raise InputError(
@@ -243,11 +244,6 @@ async def _keep_arriving(arrived: dict[bytes, Value], ended: asyncio.Event, keep
         arrived.clear()
         if batch:
             await asyncio.to_thread(keep, batch)
-
-
-def _pause(attempt: int) -> float:
-    """Return a random pause, so that requests that failed together are not repeated together."""
-    return random.uniform(0.5, 1.0) * min(_LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

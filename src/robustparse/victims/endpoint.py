@@ -12,13 +12,12 @@ from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.grammars import language_of
 from robustparse.tasks.registry import named
 from robustparse.types import Example
-from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.form_answers import form_in
 from robustparse.victims.label_answers import Token, label_in, label_words, probabilities_of
-from robustparse.victims.prompts import TEMPLATES, Shot, drawn, rendered, template_in
+from robustparse.victims.prompts import TEMPLATES, drawn, rendered, template_in
 from robustparse.victims.service import REFUSED, Read, Service
-from robustparse.victims.transports import Body, OpenAITransport, key_named
+from robustparse.victims.transports import Body, OpenAITransport, Value, key_named
 
 Kind = Literal["classification", "entailment", "semantic"]
 """What a model is asked for: the label of a text, the label of a pair, or a logical form."""
@@ -220,7 +219,8 @@ class Endpoint(Service):
             return Read(form, True)
         return Read((form, min(1.0, math.exp(sum(each.logprob for each in tokens)))), True)
 
-    def _shot(self, example: Example) -> Shot:
+    def _shot(self, example: Example) -> dict[str, str]:
+        """Return the text, the context and the answer of an example, which a prompt shows."""
         answer = example.gold if self.kind == "semantic" else self._label_words.get(example.gold)
         if answer is None:
             raise InputError(
@@ -228,5 +228,5 @@ class Endpoint(Service):
                 key="victim: examples",
                 expected=", ".join(self._label_words),
             )
-        sentence = example.sentence
-        return Shot(" ".join(sentence.words), " ".join(sentence.context), str(answer))
+        text, context = example.sentence.words, example.sentence.context
+        return {"text": " ".join(text), "context": " ".join(context), "answer": str(answer)}

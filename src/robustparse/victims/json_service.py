@@ -6,13 +6,12 @@ from typing import Any, cast
 
 from robustparse.errors import InputError, reason
 from robustparse.grammars import language_of
-from robustparse.victims.answer_cache import Value
 from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.form_answers import form_in
 from robustparse.victims.label_answers import label_words
 from robustparse.victims.prompts import rendered, template_in, template_of
 from robustparse.victims.service import Read, Service
-from robustparse.victims.transports import Body, HttpTransport, key_named
+from robustparse.victims.transports import Body, HttpTransport, Value, key_named
 
 
 class Http(Service):

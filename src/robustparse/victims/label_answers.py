@@ -67,17 +67,18 @@ def label_in(answer: str, words: Mapping[str, str]) -> str | None:
     for label, word in words.items():
         if plain == _plain(word):
             return label
-    spans = {
-        label: [match.span() for match in re.finditer(_pattern(word), answer, re.IGNORECASE)]
-        for label, word in words.items()
-    }
-    every = [span for found in spans.values() for span in found]
-    named = [
+    spans: list[tuple[str, int, int]] = []
+    for label, word in words.items():
+        pattern = rf"(?<!\w)(?<!\bnot )(?<!n't )(?<!\bnon-){re.escape(word)}(?!\w)"
+        if _RUNNING.search(word):
+            pattern = rf"(?<![不非无無未没沒]){re.escape(word)}"
+        spans += [(label, *match.span()) for match in re.finditer(pattern, answer, re.IGNORECASE)]
+    named = {
         label
-        for label, found in spans.items()
-        if any(not _is_within(span, every) for span in found)
-    ]
-    return named[0] if len(named) == 1 else None
+        for label, begin, end in spans
+        if not any(a <= begin and end <= b and (a, b) != (begin, end) for _, a, b in spans)
+    }
+    return named.pop() if len(named) == 1 else None
 
 
 def probabilities_of(
@@ -132,14 +133,3 @@ def _plain(text: str) -> str:
 
 def _plain_start(text: str) -> str:
     return text.lstrip(_AROUND).rstrip(" \t\r\n").casefold()
-
-
-def _pattern(word: str) -> str:
-    if _RUNNING.search(word):
-        return rf"(?<![不非无無未没沒]){re.escape(word)}"
-    return rf"(?<!\w)(?<!\bnot )(?<!n't )(?<!\bnon-){re.escape(word)}(?!\w)"
-
-
-def _is_within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a longer span covers this one."""
-    return any(a <= span[0] and span[1] <= b and (a, b) != span for a, b in spans)

@@ -33,7 +33,7 @@ class Spacy(BlackBox):
         return f"Spacy {self.model}"
 
     def answer(self, texts: Texts) -> list[DependencyTree]:
-        """Parse sentences."""
+        """Parse sentences; a token that is its own head is the root."""
         pipeline, doc = self._pipeline
         # Only the first word begins a sentence.
         starts = [[index == 0 for index in range(len(words))] for words in texts]
@@ -41,7 +41,13 @@ class Spacy(BlackBox):
             doc(pipeline.vocab, words=words, sent_starts=flags)
             for words, flags in zip(texts, starts, strict=True)
         ]
-        return [_tree(parsed) for parsed in pipeline.pipe(docs)]
+        return [
+            DependencyTree(
+                tuple(0 if token.head.i == token.i else token.head.i + 1 for token in parsed),
+                tuple("root" if token.dep_ == "ROOT" else token.dep_ for token in parsed),
+            )
+            for parsed in pipeline.pipe(docs)
+        ]
 
     @cached_property
     def _pipeline(self) -> tuple[Any, type[Any]]:
@@ -74,10 +80,3 @@ def loaded_pipeline(model: str, components: Sequence[str]) -> tuple[Any, type[An
         found = f"{model!r} has no {needed}, only {', '.join(pipeline.pipe_names)}"
         raise InputError(found, key="victim: model", expected=f"a pipeline with a {needed}")
     return pipeline, library.tokens.Doc
-
-
-def _tree(doc: Any) -> DependencyTree:
-    """Return a parse; a token that is its own head is the root."""
-    heads = tuple(0 if token.head.i == token.i else token.head.i + 1 for token in doc)
-    labels = tuple("root" if token.dep_ == "ROOT" else token.dep_ for token in doc)
-    return DependencyTree(heads, labels)

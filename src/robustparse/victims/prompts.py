@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.meta import find_undeclared_variables
@@ -14,20 +14,6 @@ from robustparse.types import Example
 
 TEMPLATES = Path(__file__).with_name("prompts")
 """The folder of the default templates, one for each kind of task."""
-
-
-class Shot(NamedTuple):
-    """A text with its right answer, which a prompt shows.
-
-    Args:
-        text: the text, or the hypothesis of a pair.
-        context: the premise of a pair; otherwise empty.
-        answer: the answer that is expected for such a text.
-    """
-
-    text: str
-    context: str
-    answer: str
 
 
 def template_in(path: str | Path, key: str) -> Template:

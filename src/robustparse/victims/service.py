@@ -1,5 +1,7 @@
 """The base class of victims behind a service: concurrent requests, a cache of answers, limits."""
 
+import hashlib
+import json
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,17 +10,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.victim import Scores
 from robustparse.errors import InputError, check_least
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.task import Task
 from robustparse.types import Example
-from robustparse.victims.answer_cache import AnswerCache, Value, request_key
 from robustparse.victims.background_loop import BackgroundLoop
 from robustparse.victims.black_box import BlackBox
 from robustparse.victims.dispatcher import Dispatcher
 from robustparse.victims.request_limits import Budget, PerMinute
-from robustparse.victims.transports import Body, Transport, check_url, key_named
+from robustparse.victims.transports import Body, Transport, Value, check_url, key_named
 
 _TEXTS_PER_CONNECTION = 32
 """The end of a call leaves some connections idle, for at most 1/32 of its time on average."""
@@ -128,7 +130,8 @@ class Service(BlackBox):
         self.check_determinism = check_determinism
         self._budget = Budget(max_requests, max_tokens)
         self._per_minute = PerMinute(requests_per_minute), PerMinute(tokens_per_minute)
-        self._answers = AnswerCache(cache)
+        self._file = None if cache is None else DiskCache(Path(cache).expanduser(), "answer")
+        self._memory: dict[bytes, Value] = {}  # of answers, without a file
         self._from_cache = self._asked_twice = self._disagreements = 0
         self._unreadable: set[bytes] = set()
 
@@ -199,20 +202,34 @@ class Service(BlackBox):
 
     def keep(self, request: Body, value: Value) -> None:
         """Put a value for a request into the cache."""
-        self._answers.write({request_key(self.url, request): value})
+        self._keep({self._request_key(request): value})
 
     def _values(
         self, requests: Sequence[Body]
     ) -> tuple[list[bytes], dict[bytes, Value], dict[bytes, Body]]:
         """Return the key of each request, the values by key, and the requests that were sent."""
-        keys = [request_key(self.url, request) for request in requests]
+        keys = [self._request_key(request) for request in requests]
         distinct = dict(zip(keys, requests, strict=True))
-        values = self._answers.read([*distinct])
+        known = self._memory if self._file is None else self._file.read([*distinct])
+        values = {key: known[key] for key in distinct if key in known}
         self._from_cache += len(values)
         new = {key: body for key, body in distinct.items() if key not in values}
         if new:
-            values |= self._send(new, self._answers.write)
+            values |= self._send(new, self._keep)
         return keys, values, new
+
+    def _request_key(self, request: Body) -> bytes:
+        """Return the SHA-256 of a request; neither headers nor the key are part of it."""
+        content = [self.url, request]
+        text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return hashlib.sha256(text.encode()).digest()
+
+    def _keep(self, values: Mapping[bytes, Value]) -> None:
+        """Put values into the cache; in a file, they are on disk when this returns."""
+        if self._file is None:
+            self._memory.update(values)
+        elif values:
+            self._file.write(values)
 
     def counts(self) -> dict[str, int]:
         """Return what was sent, and how it was answered, since the victim was made."""
@@ -263,11 +280,11 @@ class Service(BlackBox):
     @cached_property
     def _dispatcher(self) -> Dispatcher:
         transport, loop = self.transport(), self._loop
-        weakref.finalize(self, _close, transport, loop)
+
+        def close() -> None:  # without a reference to this victim
+            loop.run(transport.close())
+            loop.close()
+
+        weakref.finalize(self, close)
         limits = (self.max_concurrent, self.retries, self._budget, self._per_minute)
         return Dispatcher(transport, weakref.proxy(self), *limits)
-
-
-def _close(transport: Transport, loop: BackgroundLoop) -> None:
-    loop.run(transport.close())
-    loop.close()

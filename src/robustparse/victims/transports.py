@@ -12,6 +12,9 @@ LIBRARIES = "run `pip install robustparse[llm]`"
 Body = dict[str, Any] | list[Any]
 """The JSON body of a request."""
 
+Value = list[Any]
+"""What is kept of a reply, in JSON."""
+
 
 class Reply(NamedTuple):
     """The reply to a request.
