@@ -107,11 +107,21 @@ def columns_of(examples: Sequence[Example]) -> list[str] | None:
 
 
 def labels_are_numbers(examples: Sequence[Example]) -> bool:
-    """Tell whether all labels were whole numbers, or true and false, in JSON or Parquet."""
+    """Tell whether all labels were numbers, or true and false, in JSON or Parquet."""
     rows = [example.row for example in examples]
     return bool(rows) and all(
-        row is not None and type(row.values.get(row.layout.label)) in (int, bool) for row in rows
+        row is not None and is_number(row.values.get(row.layout.label)) for row in rows
     )
+
+
+def is_number(value: object) -> bool:
+    """Tell whether the label in a cell is a whole number, such as 5 or 5.0, or true or false."""
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def is_label(value: object) -> bool:
+    """Tell whether a cell can hold a label: a text or a whole number."""
+    return isinstance(value, str) or is_number(value)
 
 
 def label_text(value: object) -> str:
@@ -276,7 +286,7 @@ class _Choice:
 
     def _by_name(self) -> Rows:
         """Find the columns by their names, and check that every row has them."""
-        names = [str(name) for name in self.table.first[1]]
+        names = [*map(str, self.table.names)]
         if self.columns is not None:
             texts, label = tuple(self.columns[:-1]), self.columns[-1]
         else:
@@ -340,7 +350,8 @@ class _Choice:
 
     def _could_be_labels(self, name: str) -> bool:
         """Tell whether a column holds a classifier's labels or else few different values."""
-        if not all(isinstance(row.get(name), str | int | None) for _, row in self.table.rows):
+        cells = (row.get(name) for _, row in self.table.rows)
+        if not all(is_label(cell) for cell in cells if label_text(cell)):
             return False
         labels = filter(None, (label_text(row.get(name)) for _, row in self.table.rows))
         if (known := self.known.labels) is not None:  # for more than half of the rows
@@ -547,6 +558,8 @@ def with_names(table: Table) -> Table:
     """
     line, first = table.first
     names = [label_text(name) for name in first.values()]
+    if names.count("") > 1:  # as pandas names them; spreadsheets write empty columns at the end
+        names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
     if twice := [name for name in names if names.count(name) > 1]:
         found = f"the column {twice[0]!r} twice"
         raise InputError(found, path=table.path, line=line, expected="a different name for each")

@@ -84,6 +84,11 @@ class Table:
         """The first row."""
         return next(iter(self.rows))
 
+    @cached_property
+    def names(self) -> list[ColumnName]:
+        """The columns of all rows, in order; those of JSON may lack some."""
+        return [*dict.fromkeys(name for _, values in self.rows for name in values)]
+
     @property
     def others(self) -> Iterator[NumberedRow]:
         """All rows but the first."""

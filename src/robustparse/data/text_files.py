@@ -21,7 +21,9 @@ from robustparse.data.columns import (
     check_columns,
     choose,
     choose_alike,
+    is_label,
     is_label_header,
+    is_number,
     label_text,
     tell,
 )
@@ -185,10 +187,10 @@ def _sentence(values: Mapping[ColumnName, Any], layout: Layout) -> Sentence:
 def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> str:
     value = values.get(layout.label)
     if not labelled:
-        return label_text(value) if isinstance(value, str | int) else ""
+        return label_text(value) if is_label(value) else ""
     if layout.label not in values:
         raise InputError("no label", expected="a text and its label")
-    if label_text(value) and not isinstance(value, str | int):
+    if label_text(value) and not is_label(value):
         raise InputError(
             f"the label is {value!r:.40}",
             expected="a text or a whole number",
@@ -234,7 +236,7 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         found = f"{cell!r:.60} instead of a label, and no line has a label of the model"
     if found:
         expected = f"{len(first)} columns: {TEXTS.widths.get(len(first), 'a text')}"
-        remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
+        remedy = f"add the names of the columns as line 1 unless they are there, and {NAME_THEM}"
         remedy = (NAME_THEM if layout.header else remedy) + other_task
         path, line = table.path, rows.guessed
         raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
@@ -340,13 +342,15 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
     if tuple(str(row.values[text]).split()) != new:
         changes[text] = " ".join(new)
     if answer is not None or (label and label_text(row.values.get(column)) != label):
-        number = row.layout.numbers or type(row.values.get(column)) in (int, bool)
+        number = row.layout.numbers or is_number(row.values.get(column))
         changes[column] = label_value(label, number)
     return Row(row.line, {**row.values, **changes}, row.layout)
 
 
-def label_value(label: str, number: bool) -> str | int:
+def label_value(label: str, number: bool) -> str | float:
     """Convert a label back to a number or boolean if the column holds such values."""
     if number and label in ("True", "False"):
         return label == "True"
+    if number and _FLOAT.fullmatch(label):
+        return float(label)
     return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label
