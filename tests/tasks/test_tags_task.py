@@ -223,7 +223,7 @@ def test_sentences_may_repeat_one_word(tmp_path):
         ("a.jsonl", '{"tokens": ["a", "b"], "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": "a b", "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": null}\n', 1),
-        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": 1.0}\n', 1),
+        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": 1.5}\n', 1),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": ["x"]}\n', 1),
     ],
 )
