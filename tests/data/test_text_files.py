@@ -130,7 +130,7 @@ def test_texts_made_in_memory_are_written_as_tsv():
 
 
 MISTAKES = {
-    "no label": ("x.tsv", "good\tpos\nbad\n", None, 2, "no label", "a text and its label"),
+    "no label": ("x.tsv", "good\tpos\nbad\n", None, 2, "no label", "separated by tabs"),
     "empty text": ("x.tsv", "good\tpos\n \tneg\n", None, 2, "the text is ' '", "words,"),
     "a header alone": ("x.tsv", "sentence\tlabel\n", None, 1, "a header", None),
     "empty line": ("x.tsv", "good\tpos\n\nbad\tneg\n", None, 2, "an empty text", None),
@@ -253,6 +253,7 @@ REMEDIES = {
     "no label there": "--columns",
     "a pair among texts": "add the second text to line 1",
     "first row without its hypothesis": "'[sentence1, sentence2, label]'",
+    "first row without its premise": "'[sentence1, sentence2, label]'",
 }
 
 

@@ -244,13 +244,12 @@ class _Choice:
         return self._rows(tuple(columns[:-1]), columns[-1], guessed=guessed)
 
     def _not_quoted(self, line: int, width: int, first: int) -> InputError:
-        marks = _DIVIDERS.get(self.table.delimiter, repr(self.table.delimiter))
         return InputError(
             f"{width} columns",
             path=self.table.path,
             line=line,
             expected=f"{first}, as in line {self.table.first[0]}",
-            remedy=f"put texts with {marks} in quotation marks",
+            remedy=f"put texts with {delimiters(self.table.delimiter)} in quotation marks",
         )
 
     def _other_width(self, line: int, cells: Sequence[str], width: int) -> InputError:
@@ -263,8 +262,7 @@ class _Choice:
         elif len(cells) > 3 and not form.raw:
             remedy = f"{NAME_THEM}, after adding their names as line 1 unless they are there"
         expected = form.widths.get(width) or " or ".join(form.widths.values())
-        delimiter = self.table.delimiter
-        expected += f", separated by {_DIVIDERS.get(delimiter, repr(delimiter))}"
+        expected += f", separated by {delimiters(self.table.delimiter)}"
         expected += ", as in the lines before" if line > self.table.first[0] else ""
         path = self.table.path
         return InputError(found, path=path, line=line, expected=expected, remedy=remedy)
@@ -367,7 +365,7 @@ class _Choice:
         self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
     ) -> InputError:
         found, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
-        if len(wanted) == 3 and wanted[0] in names:
+        if len(wanted) == 3:
             columns, such = "two texts and the label", "[sentence1, sentence2, label]"
             if name == wanted[1]:
                 found += ": the second text of the pair is missing"
@@ -379,6 +377,11 @@ class _Choice:
             remedy=f"name the columns of the {columns} with --columns, such as '{such}' "
             "(data.init_args.columns of a configuration)",
         )
+
+
+def delimiters(delimiter: str) -> str:
+    """Return the name of the delimiters of a table for a message."""
+    return _DIVIDERS.get(delimiter, repr(delimiter))
 
 
 def _spellings(names: Sequence[str]) -> dict[str, str]:

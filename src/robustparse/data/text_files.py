@@ -21,6 +21,7 @@ from robustparse.data.columns import (
     check_columns,
     choose,
     choose_alike,
+    delimiters,
     is_label,
     is_label_header,
     is_number,
@@ -189,7 +190,8 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
     if not labelled:
         return label_text(value) if is_label(value) else ""
     if layout.label not in values:
-        raise InputError("no label", expected="a text and its label")
+        expected = f"a text and its label, separated by {delimiters(layout.delimiter)}"
+        raise InputError("no label", expected=expected)
     if label_text(value) and not is_label(value):
         raise InputError(
             f"the label is {value!r:.40}",
