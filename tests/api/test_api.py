@@ -278,6 +278,9 @@ def test_columns_of_texts_are_read_by_their_names(tmp_path):
     with pytest.raises(InputError) as error:
         rp.read(path, "classification")
     assert (error.value.line, error.value.expected) == (1, "one of stars, review")
+    with pytest.raises(InputError) as error:
+        rp.read(path)  # as a treebank
+    assert (error.value.path, error.value.key) == (str(path), "task")
 
 
 @pytest.mark.parametrize(

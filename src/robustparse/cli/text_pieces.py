@@ -163,7 +163,7 @@ def raw_texts(path: Path, max_length: int, pairs: bool) -> list[Example]:
                 path=path,
                 line=at + 1,
                 expected="a premise, a tab and a hypothesis",
-                remedy="correct the line",
+                remedy="correct the line, or give the format of a table, such as --format tsv",
             )
         sentence = Sentence(words, context=context[0] if pairs else ())
         with located(path, at + 1):

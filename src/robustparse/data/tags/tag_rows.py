@@ -92,7 +92,14 @@ def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
     """Return the texts of a list, without blanks at their ends, which tokenizers may leave."""
     texts: list[Any] = cell if isinstance(cell, list) else []
     if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
-        raise InputError(f"got {cell!r:.60}", key=name, expected=f"a list of {what}")
+        numbers = texts and all(isinstance(each, int) for each in texts)
+        remedy = "save the dataset by save_to_disk or to_parquet, which keep the names of numbers"
+        raise InputError(
+            f"got {cell!r:.60}",
+            key=name,
+            expected=f"a list of {what}",
+            remedy=remedy if numbers else None,
+        )
     return tuple(each.strip() for each in texts)
 
 
