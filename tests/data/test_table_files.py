@@ -308,6 +308,16 @@ def test_or_the_file_is_refused(name: str, tmp_path: Path):
     assert "--columns" in str(error.value.remedy)
 
 
+@pytest.mark.parametrize("labelled", [True, False])
+def test_labels_before_texts_without_blanks_are_refused(labelled: bool, tmp_path: Path):
+    rows = ["sentiment,content", *(f"{number % 2},电影很无聊{number}" for number in range(9))]
+    path = write(tmp_path / "x.csv", "\n".join(rows))
+    with pytest.raises(InputError) as error:
+        read_texts(path, labelled=labelled)
+    assert (error.value.path, error.value.line) == (str(path), 1)
+    assert len(read_texts(path, ["content", "sentiment"], labelled=labelled)) == 9
+
+
 def test_answers_are_added_where_there_were_no_labels(tmp_path: Path):
     path = write(tmp_path / "x.tsv", UNLABELLED["GLUE"])
     examples = read_texts(path, labelled=False)

@@ -50,6 +50,7 @@ TEXTS = Format(
 
 _FLOAT = re.compile(r"^([+-]?\d+)\.0+$")  # a whole number in a column of floats of pandas
 _INTEGERS = "in pandas, .astype('Int64') makes whole numbers, also of a column with gaps"
+_ENOUGH = 10  # smallest number of rows that show whether texts and labels are swapped
 _CLASS = 0.1  # smallest fraction of rows with -1 that makes -1 a class beside 0 and 1
 
 
@@ -209,8 +210,9 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
     """Check that columns without names hold what their position says.
 
     Raises:
-        InputError: the texts are distinct numbers, or shorter than the labels; or labels are
-            optional, and the label column holds distinct values, none of them a label of the model.
+        InputError: the texts are distinct numbers, or shorter or fewer than the labels; or labels
+            are optional, and the label column holds distinct values, none of them a label of the
+            model.
     """
     table, layout = rows.table, rows.layout
     _, first = table.first
@@ -227,6 +229,9 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         cell = next(cells(label))
         found = f"the text {cell!r:.60} instead of a label: labels are longer than texts"
         other_task = "; if these are logical forms, their task is semantic (--task semantic)"
+    elif _are_swapped(cells(layout.texts[-1]), cells(label)):
+        cell = next(cells(label))
+        found = f"the text {cell!r:.60} instead of a label: more labels than texts are different"
     elif (
         not labelled
         and several
@@ -252,6 +257,14 @@ def _all_differ(texts: Iterable[str]) -> bool:
             return False
         seen.add(text)
     return True
+
+
+def _are_swapped(texts: Iterable[str], labels: Iterable[str]) -> bool:
+    """Tell whether most labels differ, and more labels than texts do."""
+    counts = Counter(labels)
+    if counts.total() < _ENOUGH or 2 * len(counts) <= counts.total():
+        return False
+    return len({*texts}) < len(counts)
 
 
 def _count_words(texts: Iterable[str]) -> int:
