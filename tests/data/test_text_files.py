@@ -416,6 +416,19 @@ def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):
     assert error.value.expected == "one of neg, pos"
 
 
+def test_training_texts_without_blanks_are_counted(tmp_path: Path):
+    for text, counted in (
+        ("这部电影非常好看", True),
+        ("这 部 电影 非常 好看", False),
+        ("fine", False),
+    ):
+        (tmp_path / "train.tsv").write_text(f"so so\tneg\n{text}!\tpos\n{text}\tpos\n")
+        (tmp_path / "test.tsv").write_text("good\tpos\n")
+        doubts = list(TextDataModule(folder=str(tmp_path)).doubts())
+        assert len(doubts) == counted
+        assert all(f"{tmp_path / 'train.tsv'}: 2 of the 3 texts" in each for each in doubts)
+
+
 def test_test_texts_among_the_training_texts_are_counted(
     tmp_path: Path, shared: Path, caplog: pytest.LogCaptureFixture
 ):
