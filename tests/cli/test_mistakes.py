@@ -82,6 +82,7 @@ OPTIONS = [
     ("evaluate", "--seed -1", "--seed", "-1"),
     ("evaluate", "--perturbed typos,casing,Typos", "--perturbed: got typos twice"),
     ("evaluate", "--limit some", "limit: ", "int", "some"),
+    ("evaluate", "--limit #3", "limit: ", "int", "#3"),
     ("evaluate", "--device CPU", "--device CPU: not the name of a device"),
     ("evaluate", "--columns text label", "columns: ", "such as '[a, b]'"),
     ("evaluate", "--punctuation some", "punctuation: ", "penn", "some"),

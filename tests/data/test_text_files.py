@@ -227,6 +227,7 @@ MISTAKES = {
         "one JSON",
         "an object on",
     ),
+    "a list in a line": ("x.jsonl", '[{"text": "a"}]', None, None, "one JSON", "an object on"),
     "a list in lines": ("x.jsonl", '[\n{"text": "a"}]', None, None, "one JSON", "an object on"),
     "surrogate": ("x.jsonl", '{"text": "\\ud800", "label": 1}', None, 1, "cannot be used", None),
     "NUL": ("x.jsonl", '{"text": "a\\u0000", "label": 1}', None, 1, "cannot be used", None),
