@@ -243,13 +243,16 @@ def nltk_data(what: str, folder: str) -> Iterator[None]:
 def did_you_mean(name: str, known: Collection[str], dashes: str = "") -> str | None:
     """Ask for three names at most that begin with an unknown one, or else for the most similar one.
 
+    Casing does not matter.
+
     Args:
         name: the unknown name.
         known: the known names.
         dashes: what stands before each name in the question.
     """
-    longer = [each for each in dict.fromkeys(known) if name and each.startswith(name)]
-    near = longer[:3] or get_close_matches(name, known, n=1)
+    meant, lowered = name.lower(), {each.lower(): each for each in known}
+    longer = [each for each in lowered if meant and each.startswith(meant)]
+    near = [lowered[each] for each in longer[:3] or get_close_matches(meant, lowered, n=1)]
     return f"did you mean {' or '.join(dashes + each for each in near)}?" if near else None
 
 

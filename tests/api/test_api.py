@@ -229,6 +229,7 @@ def too_strong() -> Attack:
         ({"victim": []}, "victim"),
         ({"victim": "missing.ckpt"}, None),
         ({"examples": [["a", "b"]]}, "examples"),
+        ({"examples": []}, "examples"),
         ({"examples": "missing.conllu"}, None),
         ({"attack": "zheng2019"}, "--attack"),
         ({"attack": lexicon_attack(budget=0)}, "attack: budget"),
@@ -238,6 +239,7 @@ def too_strong() -> Attack:
         ({"limit": 2.0}, "limit"),
         ({"limit": True}, "limit"),
         ({"out": ""}, None),
+        ({"out": 0}, None),
         ({"seed": "1"}, "seed"),
         ({"attack": too_strong()}, "attack: gamma"),
     ],
@@ -276,6 +278,9 @@ def test_columns_of_texts_are_read_by_their_names(tmp_path):
     with pytest.raises(InputError) as error:
         rp.read(path, "classification")
     assert (error.value.line, error.value.expected) == (1, "one of stars, review")
+    with pytest.raises(InputError) as error:
+        rp.read(path)  # as a treebank
+    assert (error.value.path, error.value.key) == (str(path), "task")
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ class Labelled:
     id: int
     sentence: Sentence
     gold: str = "y"
+    path: str = ""
 
 
 class Scripted:

@@ -23,7 +23,7 @@ from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.errors import InputError
-from robustparse.types import LogicalForm, Sentence
+from robustparse.types import Example, LogicalForm, Sentence
 
 LABELS = ("y", "z", "w", "v")
 
@@ -179,3 +179,10 @@ def test_logical_forms_are_no_labels() -> None:
     form = Labelled(0, Sentence(("a",)), LogicalForm("( a )", "lambda"))
     with pytest.raises(InputError, match="its gold answer is a LogicalForm; expected a str"):
         LabelFlip().gold([form], Probabilities())
+
+
+def test_a_label_that_the_classifier_does_not_know_is_named_by_file_and_line() -> None:
+    example = Example(4, Sentence(("a",)), "maybe", path="a.tsv", start=9)
+    with pytest.raises(InputError) as error:
+        LabelFlip().gold([example], FakeVictim())
+    assert (error.value.path, error.value.line) == ("a.tsv", 9)

@@ -175,6 +175,8 @@ def test_a_hugging_face_model_has_a_short_name(
         lines.append(list(read_records(Path(out, "examples.jsonl"))))
     assert lines[0] == lines[1]
     main(["evaluate", "--victim", "hf:model", *data, "--out", "scores"])
+    for folder in ("model", tmp_path / "model"):
+        assert f"hf:{folder}" in mistake(capsys, "evaluate", "--victim", folder, *data)
     answers = Path("scores/predictions.tsv").read_text()
     main(["predict", "--victim", "hf:model", *data, "--out", "predicted.tsv"])
     assert Path("predicted.tsv").read_text() == answers

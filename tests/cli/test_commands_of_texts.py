@@ -188,6 +188,7 @@ def test_what_texts_do_not_have_is_named(made, tmp_path, capsys):
     for more, found in (
         (["--decoder", "mst"], "has one way to decode"),
         (["--columns", "[a, b]"], "no column 'a'"),
+        (["--punctuation", "penn"], "punctuation: got penn"),
         (["--data", tmp_path / "no.tsv"], "no such file"),
         (
             ["--data", tmp_path / "a.conllu"],

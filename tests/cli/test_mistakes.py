@@ -82,7 +82,9 @@ OPTIONS = [
     ("evaluate", "--seed -1", "--seed", "-1"),
     ("evaluate", "--perturbed typos,casing,Typos", "--perturbed: got typos twice"),
     ("evaluate", "--limit some", "limit: ", "int", "some"),
+    ("evaluate", "--limit #3", "limit: ", "int", "#3"),
     ("evaluate", "--device CPU", "--device CPU: not the name of a device"),
+    ("evaluate", "--columns text label", "columns: ", "such as '[a, b]'"),
     ("evaluate", "--punctuation some", "punctuation: ", "penn", "some"),
     ("evaluate", "--max-length 9", "--max-length", "did you mean --max_length?"),
     ("evaluate", "--checkpoints a", "--checkpoints", "did you mean --checkpoint?"),
@@ -164,6 +166,7 @@ LACKING = [
     ("annotate export", "folder"),
     ("fit", "data", "model"),
     ("fit --data.init_args.folder X", "data: ", "DataModule", "--data CLASS"),
+    ('fit --model {"init_args":{"filters":4}}', "model: there is no class_path"),
     (
         "attack --attack.search.init_args.gamma 0.1 --attack pwws --checkpoint x --data sample",
         *("attack.search.gamma: ", "robustparse.attacks.PWWS"),
@@ -428,6 +431,7 @@ CONFIGURATIONS = [
         *("bad.yaml:3: model.arc_dim: stands next to class_path", "below init_args"),
     ),
     ("model: gone.yaml", "bad.yaml: model: gone.yaml: no such file"),
+    ("model: {class_path: biaffineparser}", "bad.yaml:1: ", "did you mean BiaffineParser?"),
     ("model: {class_path: robustparse.models.NoSuch}", "bad.yaml:1: model.class_path", "NoSuch"),
     ("model: {class_path: robustparse.data.TreebankDataModule}", "model", "TreebankDataModule"),
     (

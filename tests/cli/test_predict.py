@@ -254,6 +254,17 @@ def test_mistakes_name_the_line(size, name, content, says, made, tmp_path, capsy
     assert not (tmp_path / "out").exists()
 
 
+def test_lines_of_words_and_tags_are_not_raw_text(made, tmp_path, capsys):
+    raw = tmp_path / "raw.txt"
+    raw.write_text("-DOCSTART- -X- O O\n\nSome DT O O\ncats NN O B-x\n\n")
+    given = ["--data", raw, "--out", tmp_path / "out", "--checkpoint", made / "tiny.ckpt"]
+    assert "raw.txt:1: 4 columns in every line" in mistake(capsys, "predict", *given)
+    raw.write_text("Vitamin O\nan apple\n")  # not every word at the end is a tag
+    main(["predict", *map(str, given)])
+    raw.write_text("His blood type is O\n")
+    main(["predict", *map(str, given)])
+
+
 @pytest.mark.parametrize("status", [2, 141])
 def test_standard_output_may_fail(status, made, monkeypatch, capsys):
     """A full disk is said in one message; a reader that has gone, as `head` has, is no mistake."""

@@ -66,6 +66,7 @@ def test_bad_sentences_are_named_by_file_and_line(tmp_path, name):
         read_treebank(tmp_path / file)
     assert (caught.value.path, caught.value.line) == (str(tmp_path / file), line)
     assert caught.value.found == found
+    assert (caught.value.remedy is not None) == (name == "a range")
 
 
 def test_an_unknown_label_is_named_with_its_line_whatever_the_second_parse_is(tmp_path):

@@ -232,6 +232,7 @@ NAMES = {
     "two names": "review,stars\na good film,four\na bad film,one\n",
     "of one row": "review,stars\na good film,four\n",
     "row numbers without a name": ",review,stars\n1,a good film,four\n2,a bad film,one\n",
+    "empty columns": "review,stars,,,\na good film,four,,,\na bad film,one,,x,\n",
 }
 
 
@@ -240,7 +241,7 @@ NAMES = {
 def test_single_words_above_longer_texts_are_a_header(name: str, known: Known, tmp_path: Path):
     """Even in a file of few rows whose labels the classifier does not know."""
     path = write(tmp_path / "x.csv", NAMES[name])
-    columns = ["review", "stars"] if "numbers" in name else None
+    columns = None if NAMES[name].startswith("review,stars\n") else ["review", "stars"]
     rows = [("a good film", "four"), ("a bad film", "one")]
     assert texts_of(path, columns, known=known) == rows[: NAMES[name].count("film")]
     assert len(read_texts(write(tmp_path / "y.csv", "fine,one\nbad film,one\n"), known=known)) == 2
@@ -305,6 +306,16 @@ def test_or_the_file_is_refused(name: str, tmp_path: Path):
         read_texts(path, labelled=False, known=Known(labels=["pos", "neg"]))
     assert (error.value.path, error.value.line) == (str(path), 1)
     assert "--columns" in str(error.value.remedy)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_labels_before_texts_without_blanks_are_refused(labelled: bool, tmp_path: Path):
+    rows = ["sentiment,content", *(f"{number % 2},电影很无聊{number}" for number in range(9))]
+    path = write(tmp_path / "x.csv", "\n".join(rows))
+    with pytest.raises(InputError) as error:
+        read_texts(path, labelled=labelled)
+    assert (error.value.path, error.value.line) == (str(path), 1)
+    assert len(read_texts(path, ["content", "sentiment"], labelled=labelled)) == 9
 
 
 def test_answers_are_added_where_there_were_no_labels(tmp_path: Path):
@@ -403,15 +414,28 @@ def test_what_is_not_changed_keeps_name_value_and_type(name: str, tmp_path: Path
     assert len(out.read_text().splitlines()) == (4 if name == "x.json" else 2)
 
 
+@pytest.mark.parametrize("labels", [(True, False), (5.0, 1.0)], ids=["booleans", "floats"])
 @pytest.mark.parametrize("name", ["x.jsonl", "x.parquet"])
-def test_true_and_false_are_labels_too(name: str, tmp_path: Path):
-    rows = [{"text": "good", "label": True}, {"text": "dull", "label": False}]
+def test_booleans_and_floats_are_labels_too(name: str, labels: tuple[Any, Any], tmp_path: Path):
+    rows = [{"text": "good", "label": labels[0]}, {"text": "dull", "label": labels[1]}]
     examples = read_texts(named(tmp_path / name, rows))
+    assert [example.gold for example in examples] == [*map(str, labels)]
     assert labels_are_numbers(examples)
     out = tmp_path / "out.jsonl"
     other = [(one, None, examples[1 - at].gold) for at, one in enumerate(examples)]
     write(out, "".join(TASK.files.write_all(other)))
-    assert [row["label"] for _, row in read_table(out).rows] == [False, True]
+    written = [row["label"] for _, row in read_table(out).rows]
+    assert written == [*reversed(labels)]
+    assert [*map(type, written)] == [*map(type, labels)]
+
+
+def test_the_first_row_of_json_may_lack_columns(tmp_path: Path):
+    first, second = {"text": "a b"}, {"text": "c", "stars": "one", "id": 7}
+    path = named(tmp_path / "x.jsonl", [first, *[second] * 3, {**second, "stars": "two"}, first])
+    examples = read_texts(path, labelled=False)
+    assert [example.gold for example in examples] == ["", "one", "one", "one", "two", ""]
+    path = named(tmp_path / "y.jsonl", [first, {"text": "c", "program": "( a )"}])
+    assert [str(example.gold) for example in read_forms(path, gold=False)] == ["", "( a )"]
 
 
 def test_a_nul_character_is_refused_in_parquet_too(tmp_path: Path):

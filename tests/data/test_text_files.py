@@ -130,7 +130,7 @@ def test_texts_made_in_memory_are_written_as_tsv():
 
 
 MISTAKES = {
-    "no label": ("x.tsv", "good\tpos\nbad\n", None, 2, "no label", "a text and its label"),
+    "no label": ("x.tsv", "good\tpos\nbad\n", None, 2, "no label", "separated by tabs"),
     "empty text": ("x.tsv", "good\tpos\n \tneg\n", None, 2, "the text is ' '", "words,"),
     "a header alone": ("x.tsv", "sentence\tlabel\n", None, 1, "a header", None),
     "empty line": ("x.tsv", "good\tpos\n\nbad\tneg\n", None, 2, "an empty text", None),
@@ -227,6 +227,7 @@ MISTAKES = {
         "one JSON",
         "an object on",
     ),
+    "a list in a line": ("x.jsonl", '[{"text": "a"}]', None, None, "one JSON", "an object on"),
     "a list in lines": ("x.jsonl", '[\n{"text": "a"}]', None, None, "one JSON", "an object on"),
     "surrogate": ("x.jsonl", '{"text": "\\ud800", "label": 1}', None, 1, "cannot be used", None),
     "NUL": ("x.jsonl", '{"text": "a\\u0000", "label": 1}', None, 1, "cannot be used", None),
@@ -253,6 +254,7 @@ REMEDIES = {
     "no label there": "--columns",
     "a pair among texts": "add the second text to line 1",
     "first row without its hypothesis": "'[sentence1, sentence2, label]'",
+    "first row without its premise": "'[sentence1, sentence2, label]'",
 }
 
 
@@ -413,6 +415,19 @@ def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):
         data.augmented_examples  # noqa: B018
     assert (error.value.path, error.value.line) == (str(copies), 2)
     assert error.value.expected == "one of neg, pos"
+
+
+def test_training_texts_without_blanks_are_counted(tmp_path: Path):
+    for text, counted in (
+        ("这部电影非常好看", True),
+        ("这 部 电影 非常 好看", False),
+        ("fine", False),
+    ):
+        (tmp_path / "train.tsv").write_text(f"so so\tneg\n{text}!\tpos\n{text}\tpos\n")
+        (tmp_path / "test.tsv").write_text("good\tpos\n")
+        doubts = list(TextDataModule(folder=str(tmp_path)).doubts())
+        assert len(doubts) == counted
+        assert all(f"{tmp_path / 'train.tsv'}: 2 of the 3 texts" in each for each in doubts)
 
 
 def test_test_texts_among_the_training_texts_are_counted(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -235,13 +236,16 @@ def test_folders_and_originals_that_do_not_fit(tmp_path: Path):
     check_originals(task, {"insertion": pairs["insertion"]}, examples)
 
 
-def test_rows_with_another_answer_than_the_data_are_refused(tmp_path: Path):
+@pytest.mark.parametrize("casing", [str.lower, str.title])
+def test_rows_with_another_answer_than_the_data_are_refused(
+    casing: Callable[[str], str], tmp_path: Path
+):
     def example(id_: int, text: str, gold: str) -> Example:
         return Example(id_, Sentence(tuple(text.split())), LogicalForm(gold, "lambda"))
 
     row = "in a b\tin a\t"
     same = "( lambda $7 e ( and ( y $7 ) ( x $7 ) ) )"
-    head = "\t".join(PAIR_COLUMNS)
+    head = casing("\t".join(PAIR_COLUMNS))
     text = f"{head}\n{row}{same}\n{row}( x b )\n{row}( x a )\n"
     (tmp_path / "insertion.tsv").write_text(text)
     task = semantic_task()

@@ -223,7 +223,7 @@ def test_sentences_may_repeat_one_word(tmp_path):
         ("a.jsonl", '{"tokens": ["a", "b"], "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": "a b", "tags": ["O"]}\n', 1),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": null}\n', 1),
-        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": 1.0}\n', 1),
+        ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": 1.5}\n', 1),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O"], "label": ["x"]}\n', 1),
     ],
 )
@@ -232,6 +232,8 @@ def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, lin
     with pytest.raises(InputError) as error:
         TAGS.files.read(path)
     assert (error.value.path, error.value.line) == (str(path), line)
+    if name == "a.jsonl":
+        assert (error.value.remedy is not None) == ("[1]" in text)
 
 
 def test_a_key_that_no_word_has_is_named(tmp_path, caplog):

@@ -229,7 +229,7 @@ def data_source(
         seed, limit, split: see `DataFile`.
 
     Raises:
-        InputError: the data are neither files nor examples.
+        InputError: the data are neither files nor examples, or there is none.
     """
     limit = None if limit is None else whole_number("limit", limit)
     if names := file_names(data):
@@ -237,6 +237,8 @@ def data_source(
     if not isinstance(data, Sequence) or not all(isinstance(each, Example) for each in data):
         expected = "examples with gold answers, as of robustparse.read, or files"
         raise InputError(f"got {data!r:.60}", key=key, expected=expected)
+    if not data:
+        raise InputError("names no example", key=key, expected="at least one")
     return GivenExamples(data, limit)
 
 

@@ -64,8 +64,6 @@ def encode(
             word of the data.
     """
     source = data if isinstance(data, DataFile) else data_source(data, "data", split="train")
-    if isinstance(source, GivenExamples) and not source.sentences:
-        raise InputError("names no example", key="data", expected="at least one")
     if out is not None:
         table = () if isinstance(substitutes, SubstitutionTable) else (str(substitutes),)
         out = with_home(out)

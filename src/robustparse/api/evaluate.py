@@ -11,7 +11,7 @@ from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy
-from robustparse.tasks.registry import named
+from robustparse.tasks.registry import named, other_task
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 
@@ -33,14 +33,19 @@ def read(
             unusual.
 
     Raises:
-        InputError: the file cannot be used; the error names the line.
+        InputError: the file cannot be used, and the error names the line; or the ending of its name
+            belongs to another task.
     """
     names = file_names(path)
     if names is None:
         raise InputError(f"got {path!r:.60}", key="path", expected="a file, or several")
-    files = data_files(names)
+    files, kind = data_files(names), _task(task)
     check_same_kind(files)
-    return _task(task).files.read(files, max_length, columns=columns)
+    if (other := other_task(files[0], kind)) is not None:
+        found = f"got {kind.name}, to which files with this ending do not belong"
+        remedy = f"give task={other.name!r}, or the task of your model"
+        raise InputError(found, path=files[0], key="task", remedy=remedy)
+    return kind.files.read(files, max_length, columns=columns)
 
 
 def sample(task: str | Task = "dependency", split: str = "test", *, seed: int = 0) -> list[Example]:

@@ -18,7 +18,10 @@ from robustparse.files.json_text import decode_json
 from robustparse.files.reading import read_lines
 from robustparse.files.writing import write_text
 
-_REMEDY = "make the table again with `robustparse substitutes`"
+_REMEDY = (
+    "make the table with `robustparse substitutes`, from a JSON object of your own words with "
+    "--sources lexicon:FILE"
+)
 _KEYS = {"word", "substitutes"}
 
 

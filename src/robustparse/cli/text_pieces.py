@@ -22,6 +22,7 @@ from robustparse.data.length import check_length
 from robustparse.data.plain_texts import examples_of
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset, is_parquet, refuse_json
+from robustparse.data.tags.tag_lines import hold_tags
 from robustparse.errors import InputError, located
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.files.compression import plain_ending
@@ -162,7 +163,7 @@ def raw_texts(path: Path, max_length: int, pairs: bool) -> list[Example]:
                 path=path,
                 line=at + 1,
                 expected="a premise, a tab and a hypothesis",
-                remedy="correct the line",
+                remedy="correct the line, or give the format of a table, such as --format tsv",
             )
         sentence = Sentence(words, context=context[0] if pairs else ())
         with located(path, at + 1):
@@ -176,7 +177,8 @@ def _check_raw(path: Path, pairs: bool) -> None:
     """Check that the first piece of raw text is not of a table, a treebank or JSON.
 
     Raises:
-        InputError: it holds JSON; or every line besides comments has the same number of tabs.
+        InputError: it holds JSON; or every line besides comments has the same number of tabs, or is
+            that of a word and its tag.
     """
     content = read_text(path)
     refuse_json(path, content, "give its format, such as --format jsonl")
@@ -185,7 +187,10 @@ def _check_raw(path: Path, pairs: bool) -> None:
         for number, line in enumerate(content.split("\n"), start=1)
         if line.strip() and not line.startswith("#")
     ]
-    columns = {line.count("\t") + 1 for _, line in lines}
+    rows = [line.split() for _, line in lines]
+    if not hold_tags(rows):
+        rows = [line.split("\t") for _, line in lines]
+    columns = {*map(len, rows)}
     if not pairs and len(columns) == 1 and columns != {1}:
         number, line = lines[0]
         raise InputError(
@@ -193,7 +198,8 @@ def _check_raw(path: Path, pairs: bool) -> None:
             path=path,
             line=number,
             expected="raw text, a sentence a line",
-            remedy="give its format, such as --format conllu or tsv, or replace the tabs by spaces",
+            remedy="give its format, such as --format conllu, conll or tsv, or replace the tabs by "
+            "spaces",
         )
 
 

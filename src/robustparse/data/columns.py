@@ -107,11 +107,21 @@ def columns_of(examples: Sequence[Example]) -> list[str] | None:
 
 
 def labels_are_numbers(examples: Sequence[Example]) -> bool:
-    """Tell whether all labels were whole numbers, or true and false, in JSON or Parquet."""
+    """Tell whether all labels were numbers, or true and false, in JSON or Parquet."""
     rows = [example.row for example in examples]
     return bool(rows) and all(
-        row is not None and type(row.values.get(row.layout.label)) in (int, bool) for row in rows
+        row is not None and is_number(row.values.get(row.layout.label)) for row in rows
     )
+
+
+def is_number(value: object) -> bool:
+    """Tell whether the label in a cell is a whole number, such as 5 or 5.0, or true or false."""
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def is_label(value: object) -> bool:
+    """Tell whether a cell can hold a label: a text or a whole number."""
+    return isinstance(value, str) or is_number(value)
 
 
 def label_text(value: object) -> str:
@@ -234,13 +244,12 @@ class _Choice:
         return self._rows(tuple(columns[:-1]), columns[-1], guessed=guessed)
 
     def _not_quoted(self, line: int, width: int, first: int) -> InputError:
-        marks = _DIVIDERS.get(self.table.delimiter, repr(self.table.delimiter))
         return InputError(
             f"{width} columns",
             path=self.table.path,
             line=line,
             expected=f"{first}, as in line {self.table.first[0]}",
-            remedy=f"put texts with {marks} in quotation marks",
+            remedy=f"put texts with {delimiters(self.table.delimiter)} in quotation marks",
         )
 
     def _other_width(self, line: int, cells: Sequence[str], width: int) -> InputError:
@@ -253,8 +262,7 @@ class _Choice:
         elif len(cells) > 3 and not form.raw:
             remedy = f"{NAME_THEM}, after adding their names as line 1 unless they are there"
         expected = form.widths.get(width) or " or ".join(form.widths.values())
-        delimiter = self.table.delimiter
-        expected += f", separated by {_DIVIDERS.get(delimiter, repr(delimiter))}"
+        expected += f", separated by {delimiters(self.table.delimiter)}"
         expected += ", as in the lines before" if line > self.table.first[0] else ""
         path = self.table.path
         return InputError(found, path=path, line=line, expected=expected, remedy=remedy)
@@ -276,7 +284,7 @@ class _Choice:
 
     def _by_name(self) -> Rows:
         """Find the columns by their names, and check that every row has them."""
-        names = [str(name) for name in self.table.first[1]]
+        names = [*map(str, self.table.names)]
         if self.columns is not None:
             texts, label = tuple(self.columns[:-1]), self.columns[-1]
         else:
@@ -340,7 +348,8 @@ class _Choice:
 
     def _could_be_labels(self, name: str) -> bool:
         """Tell whether a column holds a classifier's labels or else few different values."""
-        if not all(isinstance(row.get(name), str | int | None) for _, row in self.table.rows):
+        cells = (row.get(name) for _, row in self.table.rows)
+        if not all(is_label(cell) for cell in cells if label_text(cell)):
             return False
         labels = filter(None, (label_text(row.get(name)) for _, row in self.table.rows))
         if (known := self.known.labels) is not None:  # for more than half of the rows
@@ -356,7 +365,7 @@ class _Choice:
         self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
     ) -> InputError:
         found, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
-        if len(wanted) == 3 and wanted[0] in names:
+        if len(wanted) == 3:
             columns, such = "two texts and the label", "[sentence1, sentence2, label]"
             if name == wanted[1]:
                 found += ": the second text of the pair is missing"
@@ -368,6 +377,11 @@ class _Choice:
             remedy=f"name the columns of the {columns} with --columns, such as '{such}' "
             "(data.init_args.columns of a configuration)",
         )
+
+
+def delimiters(delimiter: str) -> str:
+    """Return the name of the delimiters of a table for a message."""
+    return _DIVIDERS.get(delimiter, repr(delimiter))
 
 
 def _spellings(names: Sequence[str]) -> dict[str, str]:
@@ -547,6 +561,8 @@ def with_names(table: Table) -> Table:
     """
     line, first = table.first
     names = [label_text(name) for name in first.values()]
+    if names.count("") > 1:  # as pandas names them; spreadsheets write empty columns at the end
+        names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
     if twice := [name for name in names if names.count(name) > 1]:
         found = f"the column {twice[0]!r} twice"
         raise InputError(found, path=table.path, line=line, expected="a different name for each")

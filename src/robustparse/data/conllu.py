@@ -183,6 +183,7 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
             continue
         columns = line.split("\t")
         found = expected = ""
+        remedy = None
         if line.startswith("#"):
             found, expected = f"{line[:60]!r} after a word", "comments before the first word"
         elif len(columns) != COLUMNS:
@@ -199,11 +200,12 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             found = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
+            remedy = "give files of CoNLL-U names that end in .conllu" if other else None
         elif (at := next((at for at in _TEXTS if not _is_text(columns[at])), None)) is not None:
             found = f"the {_TEXTS[at]} (column {at + 1}) {_blanks(columns[at])}"
             expected = "text"
         if found:
-            raise InputError(found, path=path, line=number, expected=expected)
+            raise InputError(found, path=path, line=number, expected=expected, remedy=remedy)
         rows[number] = columns
         nodes = 0
     if not rows:

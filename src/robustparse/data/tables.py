@@ -84,6 +84,11 @@ class Table:
         """The first row."""
         return next(iter(self.rows))
 
+    @cached_property
+    def names(self) -> list[ColumnName]:
+        """The columns of all rows, in order; those of JSON may lack some."""
+        return [*dict.fromkeys(name for _, values in self.rows for name in values)]
+
     @property
     def others(self) -> Iterator[NumberedRow]:
         """All rows but the first."""
@@ -116,7 +121,7 @@ def read_table(path: str | Path, keep: bool = True) -> Table:
     elif ending in (".json", ".jsonl"):
         if _is_one_value(start, lines):
             expected = "an object on each line, or in a .json file a list of objects"
-            raise InputError("one JSON value of several lines", path=path, expected=expected)
+            raise InputError("one JSON value", path=path, expected=expected)
         objects = repeatable(
             lambda: ((at, decode_json(line, dict, path=path, line=at)) for at, line in lines), keep
         )
@@ -282,10 +287,9 @@ def refuse_json(path: Path, text: str, remedy: str) -> None:
 
 
 def _is_one_value(start: str, lines: Iterable[tuple[int, str]]) -> bool:
-    """Tell whether a file is one JSON value of several lines, of which ``start`` is the first."""
+    """Tell whether a file is a list or an object of several lines; ``start`` is the first line."""
     with suppress(ValueError, RecursionError):
-        json.loads(start)
-        return False
+        return isinstance(json.loads(start), list)
     with suppress(ValueError, RecursionError):
         json.loads(_joined(lines))
         return True

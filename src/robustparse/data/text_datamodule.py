@@ -14,6 +14,8 @@ from robustparse.errors import InputError, check_choice
 from robustparse.files.paths import each_path
 from robustparse.types import Example
 
+_LONGEST_WORDS = 8  # letters; words have fewer on average
+
 
 class TextDataModule(DataModule):
     """Texts and labels in tables with names such as ``*train.tsv`` or ``*train.csv``.
@@ -125,12 +127,21 @@ class TextDataModule(DataModule):
                 )
 
     def doubts(self) -> Iterator[str]:
-        """Warn about test texts that are training texts too."""
+        """Warn about training texts without blanks, and test texts that are training texts too."""
+        train = self.train_examples
+        whole = [example for example in train if len(example.sentence) == 1]
+        letters = sum(len(example.sentence.words[0]) for example in whole)
+        if 2 * len(whole) > len(train) and letters > _LONGEST_WORDS * len(whole):
+            yield (
+                f"{whole[0].path}: {len(whole)} of the {len(train)} texts hold no blank, the first "
+                f"in line {whole[0].line}, and are read as one word each: separate words by "
+                "blanks, in languages such as Chinese with a segmenter"
+            )
         try:
             path, test = self.path("test"), self.examples("test")
         except InputError:  # reported when the test file is read
             return
-        seen = {example.sentence for example in self.train_examples}
+        seen = {example.sentence for example in train}
         both = [example for example in test if example.sentence in seen]
         if both and path is not None:
             yield (

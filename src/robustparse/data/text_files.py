@@ -21,7 +21,10 @@ from robustparse.data.columns import (
     check_columns,
     choose,
     choose_alike,
+    delimiters,
+    is_label,
     is_label_header,
+    is_number,
     label_text,
     tell,
 )
@@ -47,6 +50,7 @@ TEXTS = Format(
 
 _FLOAT = re.compile(r"^([+-]?\d+)\.0+$")  # a whole number in a column of floats of pandas
 _INTEGERS = "in pandas, .astype('Int64') makes whole numbers, also of a column with gaps"
+_ENOUGH = 10  # smallest number of rows that show whether texts and labels are swapped
 _CLASS = 0.1  # smallest fraction of rows with -1 that makes -1 a class beside 0 and 1
 
 
@@ -185,10 +189,11 @@ def _sentence(values: Mapping[ColumnName, Any], layout: Layout) -> Sentence:
 def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> str:
     value = values.get(layout.label)
     if not labelled:
-        return label_text(value) if isinstance(value, str | int) else ""
+        return label_text(value) if is_label(value) else ""
     if layout.label not in values:
-        raise InputError("no label", expected="a text and its label")
-    if label_text(value) and not isinstance(value, str | int):
+        expected = f"a text and its label, separated by {delimiters(layout.delimiter)}"
+        raise InputError("no label", expected=expected)
+    if label_text(value) and not is_label(value):
         raise InputError(
             f"the label is {value!r:.40}",
             expected="a text or a whole number",
@@ -205,8 +210,9 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
     """Check that columns without names hold what their position says.
 
     Raises:
-        InputError: the texts are distinct numbers, or shorter than the labels; or labels are
-            optional, and the label column holds distinct values, none of them a label of the model.
+        InputError: the texts are distinct numbers, or shorter or fewer than the labels; or labels
+            are optional, and the label column holds distinct values, none of them a label of the
+            model.
     """
     table, layout = rows.table, rows.layout
     _, first = table.first
@@ -223,6 +229,9 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         cell = next(cells(label))
         found = f"the text {cell!r:.60} instead of a label: labels are longer than texts"
         other_task = "; if these are logical forms, their task is semantic (--task semantic)"
+    elif _are_swapped(cells(layout.texts[-1]), cells(label)):
+        cell = next(cells(label))
+        found = f"the text {cell!r:.60} instead of a label: more labels than texts are different"
     elif (
         not labelled
         and several
@@ -234,7 +243,7 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         found = f"{cell!r:.60} instead of a label, and no line has a label of the model"
     if found:
         expected = f"{len(first)} columns: {TEXTS.widths.get(len(first), 'a text')}"
-        remedy = f"add the names of the columns as line 1, and {NAME_THEM}"
+        remedy = f"add the names of the columns as line 1 unless they are there, and {NAME_THEM}"
         remedy = (NAME_THEM if layout.header else remedy) + other_task
         path, line = table.path, rows.guessed
         raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
@@ -248,6 +257,14 @@ def _all_differ(texts: Iterable[str]) -> bool:
             return False
         seen.add(text)
     return True
+
+
+def _are_swapped(texts: Iterable[str], labels: Iterable[str]) -> bool:
+    """Tell whether most labels differ, and more labels than texts do."""
+    counts = Counter(labels)
+    if counts.total() < _ENOUGH or 2 * len(counts) <= counts.total():
+        return False
+    return len({*texts}) < len(counts)
 
 
 def _count_words(texts: Iterable[str]) -> int:
@@ -340,13 +357,15 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
     if tuple(str(row.values[text]).split()) != new:
         changes[text] = " ".join(new)
     if answer is not None or (label and label_text(row.values.get(column)) != label):
-        number = row.layout.numbers or type(row.values.get(column)) in (int, bool)
+        number = row.layout.numbers or is_number(row.values.get(column))
         changes[column] = label_value(label, number)
     return Row(row.line, {**row.values, **changes}, row.layout)
 
 
-def label_value(label: str, number: bool) -> str | int:
+def label_value(label: str, number: bool) -> str | float:
     """Convert a label back to a number or boolean if the column holds such values."""
     if number and label in ("True", "False"):
         return label == "True"
+    if number and _FLOAT.fullmatch(label):
+        return float(label)
     return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label

@@ -111,13 +111,14 @@ def _tables(folder: Path) -> list[tuple[str, Path]]:
 
 def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
     table = read_table(path)
-    first = [str(cell) for cell in table.first[1].values()]
+    first = [str(cell).lower() for cell in table.first[1].values()]
     named = table.named or len({*PAIR_COLUMNS}.intersection(first)) > 1
     if named and not table.named:
         table = with_names(table)
     pairs: list[PerturbedPair] = []
     width = 0  # of the first row
-    for index, (line, values) in enumerate(table.rows):
+    for index, (line, row) in enumerate(table.rows):
+        values = {str(name).lower(): value for name, value in row.items()}
         columns = ("context", *PAIR_COLUMNS) if "context" in values else PAIR_COLUMNS
         if named and (missing := [name for name in columns if name not in values]):
             problem, expected = f"no column {missing[0]!r}", f"columns {', '.join(columns)}"
@@ -127,8 +128,8 @@ def _read(path: Path, files: WritesPairs) -> list[PerturbedPair]:
         if len(cells) != width or not all(map(label_text, cells)):
             what = "a premise, " if width == 4 else ""
             expected = f"{what}a perturbed text, its original and the answer, separated by tabs"
-            row = "\t".join(map(str, values.values()))
-            problem = f"{len(cells)} columns in {row[:60]!r}"
+            shown = "\t".join(map(str, values.values()))
+            problem = f"{len(cells)} columns in {shown[:60]!r}"
             raise InputError(problem, path=path, line=line, expected=expected)
         with located(path, line):
             gold = files.answer(label_text(cells[-1]))

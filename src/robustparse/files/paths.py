@@ -19,10 +19,10 @@ def with_home(path: str | Path) -> Path:
     """Return a path with the user's home folder in place of a first ``~``.
 
     Raises:
-        InputError: it is empty, which would be the current folder.
+        InputError: it is empty, which would be the current folder, or not a path.
     """
-    if path == "":
-        raise InputError("got ''", expected="a path")
+    if path == "" or not isinstance(path, str | os.PathLike):
+        raise InputError(f"got {path!r:.60}", expected="a path")
     return Path(os.path.expanduser(path))  # noqa: PTH111 - `Path` raises on names such as ~a
 
 

@@ -25,7 +25,7 @@ from robustparse.files.paths import matching_files
 from robustparse.files.reading import read_text
 from robustparse.options.nulls import misplaced_nulls
 from robustparse.options.tokens import FILES, YAML, each_option, plain_key, rewritten, values_of
-from robustparse.options.yaml_files import NotYAMLError, parse_yaml, reject_other_numbers
+from robustparse.options.yaml_files import NotYAMLError, parse_yaml, restrict
 
 Position = tuple[Path, int]
 
@@ -39,7 +39,7 @@ _NO_UNTYPED = "arguments without a declared type are not accepted; leave it out"
 _TEXT, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
 _load = get_loader("yaml")
 # jsonargparse reads the value of a number's option by this loader, and not by `_loaded`.
-reject_other_numbers(get_yaml_default_loader())  # type: ignore[no-untyped-call]
+restrict(get_yaml_default_loader())  # type: ignore[no-untyped-call]
 
 
 class Arguments(list[str]):
@@ -381,14 +381,9 @@ def _allow(named: set[str], nulls: bool) -> None:
 
 
 def _loaded(text: str) -> Any:
-    """Load YAML for jsonargparse, within the limits of `parse_yaml`.
-
-    Only a null is loaded as None, not a text such as ``#a``, which YAML reads as a comment.
-    """
+    """Load YAML for jsonargparse, within the limits of `parse_yaml`."""
     parse_yaml(text)
-    value = _load(text)
-    is_null = text.strip().lower() in ("", "~", "null")
-    return text if value is None and not is_null else value
+    return _load(text)
 
 
 def _loaded_with_nulls(text: str) -> Any:

@@ -31,6 +31,7 @@ _UNKNOWN = re.compile(
     r"'?(?:--)?([^'=\s]+)"
 )
 _NO_VALUE = re.compile(r"argument \S*?(--[\w.]+)\S*: expected one argument")
+_NO_CLASS = re.compile(r"\(class path given previously\).*Given value: \{'init_args'", re.DOTALL)
 # An option such as --trainer.callbacks.epsilon; if no class takes it, jsonargparse tries the base.
 _ARGUMENT = re.compile(r"NestedArg\(key='([^']+)'")
 _GROUP = re.compile(r"Group '([^']+)' does not accept option")
@@ -172,7 +173,10 @@ def _shown(message: str) -> str:
         and text not in classes[:-1]
     ]
     text = "; ".join(dict.fromkeys(shown)).replace(":; ", ": ")
-    if not text or text.endswith(":"):
+    text = text.replace("Expected a <class 'list'>", "Expected a list, such as '[a, b]'")
+    if not classes and _NO_CLASS.search(message):
+        text += " there is no class_path above init_args, nor in an earlier file or option"
+    elif not text or text.endswith(":"):
         text += " the value, or a part of it, is not of a type that the setting takes"
     return text.strip()
 

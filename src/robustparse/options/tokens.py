@@ -92,7 +92,7 @@ def _victim(value: str) -> list[str]:
         model = value.removeprefix(_HUGGING_FACE)
         kind = f"{trust.PACKAGE}.victims.HuggingFaceClassifier"
         return ["--victim", kind, f"--victim.model={model}"]
-    if not value.isidentifier() and os.path.isdir(value):  # noqa: PTH112 - of any length
+    if trust.full_path(value) is None and os.path.isdir(value):  # noqa: PTH112 - of any length
         expected = f"{_HUGGING_FACE}{value}, or the name of a class"
         raise InputError(f"{value} is a folder", key="--victim", expected=expected)
     return ["--victim", value]

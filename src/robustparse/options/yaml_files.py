@@ -33,8 +33,16 @@ def read_yaml(path: Path) -> Any:
     return yaml.load(text, Loader=_LOADER)
 
 
-def reject_other_numbers(loader: type[yaml.SafeLoader]) -> None:
-    """Let a loader reject numbers that are not decimal, as `parse_yaml` does."""
+def restrict(loader: type[yaml.SafeLoader]) -> None:
+    """Let a loader reject numbers that are not decimal, and comments such as ``#a`` alone."""
+
+    def value(loader: Any) -> Any:
+        node = loader.get_single_node()
+        if node is None:
+            raise NotYAMLError("no value")
+        return loader.construct_document(node)
+
+    loader.get_single_data = value  # type: ignore[method-assign,assignment]
     for tag in _NUMBERS:
 
         def number(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robustparse.data.tables import ENDINGS, ending_of, row_text, table_text
 from robustparse.data.text_files import changed_row
-from robustparse.errors import UntaggedError
+from robustparse.errors import InputError, UntaggedError
 from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.task import Files, Scores, Written
 from robustparse.types import ColumnName, Example, Row, Sentence
@@ -56,6 +56,9 @@ class TableFiles(Files):
         punctuation: PunctuationPolicy = "none",
     ) -> None:
         """See `Files.check`; every text is scored, whatever its punctuation."""
+        if punctuation != "none":
+            found = f"got {punctuation}, but every text is scored as a whole"
+            raise InputError(found, key="punctuation", remedy="leave it out")
         try:
             super().check(examples, path, check)
         except UntaggedError as error:

@@ -50,11 +50,16 @@ class LabelFlip(Goal):
         ids: list[int] = victim.name_ids(names).tolist()
         for example, name, number in zip(examples, names, ids, strict=True):
             if number < 0:
-                where = f"sentence {example.id + 1}: label" if self.target is None else "target"
+                key, expected = "goal: LabelFlip", "one of the classifier's labels"
+                if self.target is not None:
+                    raise InputError(f"target {name!r}", key=key, expected=expected)
                 raise InputError(
-                    f"{where} {name!r}",
-                    key="goal: LabelFlip",
-                    expected="one of the classifier's labels",
+                    f"sentence {example.id + 1}: label {name!r}",
+                    path=example.path or None,
+                    line=example.line if example.path else None,
+                    key=key,
+                    expected=expected,
+                    remedy="leave out texts with other labels, or rename these",
                 )
         return ids
 

@@ -31,13 +31,30 @@ _SPLIT = (
     "write one word a line and an empty line after each sentence, or JSON lines with lists "
     "`tokens` and `tags`"
 )
+
+
+def _are_tags(words: Iterable[str]) -> bool:
+    return all(word == OUTSIDE or scheme_of([[word]]) != "words" for word in words)
+
+
 # What the first column may hold instead of words.
 _NO_WORDS: dict[str, Callable[[tuple[str, ...]], bool]] = {
     "numbers": lambda words: words == tuple(map(str, range(1, len(words) + 1))),
-    "tags": lambda words: all(w == OUTSIDE or scheme_of([[w]]) != "words" for w in words),
+    "tags": _are_tags,
     # As in CoNLL-2012. A sentence may also repeat one word.
     "names of documents": lambda words: len({*words}) == 1 and bool(_DOCUMENTS.match(words[0])),
 }
+
+
+def hold_tags(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether lines of cells hold a word and its tag each, such as those of CoNLL-2003.
+
+    They have equally many cells, and the last ones are tags of spans, at least one of them O.
+    """
+    if len(rows) < 2 or len({*map(len, rows)}) > 1 or len(rows[0]) < 2:
+        return False
+    tags = {row[-1] for row in rows}
+    return OUTSIDE in tags and _are_tags(tags)
 
 
 def read_lines(

@@ -3,14 +3,14 @@
 A row has the lists ``tokens`` and ``tags``, and the ``label`` of the text if there is one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from robustparse.data.chosen import repeatable
-from robustparse.data.columns import label_text
+from robustparse.data.columns import is_label, is_number, label_text
 from robustparse.data.tables import Table, ending_of, read_table
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.data.text_files import label_value
@@ -26,7 +26,7 @@ def read_rows(
 ) -> Iterable[ReadSentence]:
     """Return the sentences of rows; see `TagReader`."""
     table = read_table(path, keep)
-    names = row_columns(columns, {name: None for _, values in table.rows for name in values})
+    names = row_columns(columns, table.names)
     return repeatable(partial(_each_of_rows, table, names, gold), keep)
 
 
@@ -57,14 +57,14 @@ def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[Re
 def _label(cell: object, name: str, gold: bool) -> str:
     """Return the label of a text."""
     label = label_text(cell)
-    if label and not isinstance(cell, str | int):
+    if label and not is_label(cell):
         raise InputError(f"got {cell!r:.60}", key=name, expected="a text or a whole number")
     if gold and not label:
         raise InputError("no label", key=name)
     return label
 
 
-def row_columns(columns: Sequence[str] | None, values: Mapping[ColumnName, Any]) -> tuple[str, ...]:
+def row_columns(columns: Sequence[str] | None, values: Collection[ColumnName]) -> tuple[str, ...]:
     """Return the names of the columns of words and tags, and of the label if there is one.
 
     Args:
@@ -92,7 +92,14 @@ def _texts(cell: object, name: str, what: str) -> tuple[str, ...]:
     """Return the texts of a list, without blanks at their ends, which tokenizers may leave."""
     texts: list[Any] = cell if isinstance(cell, list) else []
     if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
-        raise InputError(f"got {cell!r:.60}", key=name, expected=f"a list of {what}")
+        numbers = texts and all(isinstance(each, int) for each in texts)
+        remedy = "save the dataset by save_to_disk or to_parquet, which keep the names of numbers"
+        raise InputError(
+            f"got {cell!r:.60}",
+            key=name,
+            expected=f"a list of {what}",
+            remedy=remedy if numbers else None,
+        )
     return tuple(each.strip() for each in texts)
 
 
@@ -107,7 +114,7 @@ def tagged_row(example: Example, answer: TagSequence, words: Sequence[str] | Non
         values[layout.texts[0]] = list(words)
     topic = layout.topic or _USUAL[2][0]
     if answer.label and label_text(old := row.values.get(topic)) != answer.label:
-        values[topic] = label_value(answer.label, type(old) in (int, bool))
+        values[topic] = label_value(answer.label, is_number(old))
     return replace(row, values=values)
 
 
