@@ -172,7 +172,19 @@ def test_a_misspelled_word_is_read_as_the_word(name: str, bert: Path, tmp_path: 
         before, after = scores(plain, right), scores(plain, misspelled)
         assert before.shape != after.shape or not torch.equal(before, after)
     path = save_checkpoint(model.float(), tmp_path / "a.ckpt")
-    assert load(path).predict([misspelled]) == model.predict([right])
+    started = made(name, bert, init_from=str(path))  # without the argument
+    for again in (load(path), started.float()):
+        assert again.predict([misspelled]) == model.predict([right])
+    with pytest.raises(InputError) as error:
+        plain.check_continues(torch.load(path, weights_only=True))
+    assert error.value.key == "word_recognition"
+    model.check_continues(torch.load(path, weights_only=True))
+
+
+def test_misspelled_words_of_known_pieces_are_recognized(bert: Path) -> None:
+    model = made("Transformer", bert, clusters=False, word_recognition=True)
+    assert model.encoder.embedded(["thes"]).all()
+    assert model.codes(["thes", "the"]) == ["the", "the"]
 
 
 def test_codes_of_an_encoding_are_not_recognized_as_other_words(bert: Path) -> None:

@@ -272,5 +272,6 @@ def settings_of(
         seed: the seed of the run.
         columns: the names of the columns that the sentences were read from, if any.
     """
-    settings = {"seed": seed, **victim.settings, "data": data.recorded, **data.settings}
+    first = {"seed": seed, "limit": data.limit}  # the order of earlier versions
+    settings = {**first, **victim.settings, "data": data.recorded, **data.settings}
     return settings if columns is None else {**settings, "columns": columns}

@@ -47,6 +47,7 @@ from robustparse.models.codec import Codec
 from robustparse.models.decisions import Decisions
 from robustparse.models.encoders.base import Encoder
 from robustparse.models.encoders.dropout import evaluating
+from robustparse.models.encoders.pretrained import PretrainedEncoder
 from robustparse.models.mean_scores import Mean
 from robustparse.models.optimization import Optimization
 from robustparse.models.resumable import ResumableModule
@@ -66,15 +67,15 @@ class Model(ResumableModule, Generic[States]):
         encoder: returns a vector for each word.
         optimization: optimizer and schedule; None takes `default_optimization`.
         seed: seed of initialization and dropout.
-        init_from: a checkpoint to start from, with a new optimizer: its weights, its vocabulary and
-            what its encoder had read from files.
+        init_from: a checkpoint to start from, with a new optimizer: its weights, its vocabulary,
+            its encoding and what its encoder had read from files.
         vocabulary: set by the data module or a checkpoint.
-        encoding: a file of `robustparse encode`: the model reads the codes of words and nothing
-            else of them.
+        encoding: a file of `robustparse encode`: the model reads only the code of each word.
         clusters: the clusters of the encoding, from a checkpoint; the file is then not read again.
         word_recognition: read words that it does not know as the training words that they misspell
-            (`WordRecognition`). A word is known if it has an embedding; to encoders of pieces, if
-            it is a training word.
+            (`WordRecognition`). A word is known if it has an embedding; to pretrained encoders, if
+            it occurs at least twice in the training data. None takes the setting of ``init_from``;
+            without it, no words are recognized.
 
     Raises:
         InputError: an argument is out of range, or see `initialize`.
@@ -117,7 +118,7 @@ class Model(ResumableModule, Generic[States]):
         vocabulary: Vocabulary | None = None,
         encoding: str | None = None,
         clusters: list[dict[str, int]] | None = None,
-        word_recognition: bool = False,
+        word_recognition: bool | None = None,
     ) -> None:
         super().__init__(optimization or copy(self.default_optimization), seed)
         self.word_recognition = word_recognition
@@ -169,6 +170,8 @@ class Model(ResumableModule, Generic[States]):
                 remedy="leave it out, or train from the start",
             )
         self.encoding, self.clusters = stored.get("encoding"), clusters
+        if self.word_recognition is None:
+            self.word_recognition = stored.get("word_recognition")
 
     def _make(self, vocabulary: Vocabulary) -> None:
         self.vocabulary, read = vocabulary, vocabulary
@@ -176,6 +179,7 @@ class Model(ResumableModule, Generic[States]):
             encoding = Encoding.from_lists(self.clusters)
             self._encoding = encoding.without(self.uncoded(vocabulary))
             read = self._encoding.vocabulary(vocabulary)
+        self.word_recognition = bool(self.word_recognition)
         if self.word_recognition:
             self._recognition = WordRecognition(vocabulary.words)
         self.codec = self.make_codec(vocabulary)
@@ -225,14 +229,16 @@ class Model(ResumableModule, Generic[States]):
     def codes(self, words: Sequence[str]) -> Sequence[str]:
         """Return what the model reads instead of words.
 
-        These are their codes in its encoding, if it has one. If it recognizes words, an unknown
-        word is first replaced by the word that it misspells.
+        These are their codes in its encoding, if it has one. If it recognizes words, a word that
+        has no other code and is unknown is read as the word that it misspells.
         """
         if self._encoding is None and self._recognition is None:
             return words
         read = self._coded(words)
         if self._recognition is not None:
-            known = self.encoder.embedded(read)
+            # Pretrained encoders have pieces for nearly every word, misspelled or not.
+            pieces = isinstance(self.encoder, PretrainedEncoder)
+            known = None if pieces else self.encoder.embedded(read)
             for at, word in enumerate(words):
                 if read[at] == word and (known is None or not known[at]):
                     (read[at],) = self._coded([self._recognition.read(word)])
@@ -348,12 +354,16 @@ class Model(ResumableModule, Generic[States]):
         return describe(self, self.vocabulary, *about)
 
     def check_continues(self, checkpoint: dict[str, Any]) -> None:
-        """Reject another class, vectors, tokenizer, vocabulary or encoding."""
+        """Reject another class, vectors, tokenizer, vocabulary, encoding or word recognition."""
         check_same_class(self, checkpoint, "ckpt_path")
         check_same_files(self.encoder, self.vocabulary, checkpoint)
         if not _same(self.clusters, model_arguments(checkpoint).get("clusters")):
             remedy = "set model.init_args.encoding to the file that it was trained with"
             raise InputError("the checkpoint was trained with another encoding", remedy=remedy)
+        recognized = bool(model_arguments(checkpoint).get("word_recognition"))
+        if recognized != self.word_recognition:
+            problem = f"the checkpoint was trained with word_recognition {str(recognized).lower()}"
+            raise InputError(problem, key="word_recognition", remedy="train with the same setting")
 
     # Sharing
 
