@@ -345,8 +345,10 @@ def test_the_language_of_forms_is_named(tmp_path, capsys):
         assert out.read_text() == "show job\tjob ( A )\n"
         assert summary(out)["language"] == "prolog"
     assert "--language" in mistake(capsys, *options, "--task", "dependency", "--language", "prolog")
-    attack = ["--attack", "pwws", "--checkpoint", options[2], "--language", "prolog"]
-    assert "--language: applies to operations only" in mistake(capsys, *options[:-2], *attack)
+    attack = ["--attack", "pwws", "--checkpoint", options[2]]
+    for option in ("--language", "prolog"), ("--task", "semantic"):
+        message = mistake(capsys, *options[:-2], *attack, *option)
+        assert f"{option[0]}: applies to operations only" in message
     assert "language: got 'sql'" in mistake(capsys, *options, "--language", "sql")
 
 

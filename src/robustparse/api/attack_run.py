@@ -40,7 +40,7 @@ from robustparse.types import Example
 
 @dataclass(frozen=True)
 class AttackRun:
-    """An attack on a victim and sentences; it can be sent to other processes if its sources can.
+    """An attack on a victim and sentences; it can be pickled if its sources can.
 
     Args:
         folder: the output folder, in which an interrupted run resumes.
@@ -50,7 +50,7 @@ class AttackRun:
         seed: the seed of the attack's random choices.
         device: where models compute.
         devices: the number of processes.
-        check: rejects tasks of the victim, before any data are read.
+        check: called with the victim's task before data are read; raises if the task does not fit.
     """
 
     folder: Path
@@ -85,9 +85,9 @@ class AttackRun:
         """Return the victim in one of this machine's processes, and all sentences."""
         victim = self.victim.open(process_device(self.device, rank, count))
         if victim.one_process and count > 1:
-            found = f"{count} processes for a victim whose limits hold for one"
+            problem = f"{count} processes for a victim whose limits hold for one"
             remedy = "leave it out; --victim.max_concurrent says how many requests are sent at once"
-            raise InputError(found, key="--devices", remedy=remedy)
+            raise InputError(problem, key="--devices", remedy=remedy)
         check_scores(attack, victim)
         if self.check is not None:
             self.check(victim.task)
@@ -161,7 +161,7 @@ def check_scores(attack: Attack, victim: AnsweringVictim) -> None:
 
 
 def process_device(device: str, rank: int, count: int) -> str:
-    """Return the device of one of several processes of this machine.
+    """Return the device for process `rank` of `count` on this machine.
 
     ``cuda``, and ``auto`` on a machine with GPUs, give each process the GPU with its rank.
 

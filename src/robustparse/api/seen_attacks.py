@@ -1,4 +1,4 @@
-"""Whether a system was trained against an attack, according to the configuration of its training.
+"""Tell from the configuration of its training whether a system was trained against an attack.
 
 The file ``config.yaml`` next to a checkpoint names what the training used:
 

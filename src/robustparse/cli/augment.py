@@ -109,12 +109,14 @@ def augment(
         _write_perturbed(copies, kind, operations, similarity)
     elif operations is None and attack is not None and checkpoint is not None:
         only = "applies to operations only"
-        if similarity is not None:
-            remedy = "put it into the attack's constraints"
-            raise InputError(only, key="--similarity", remedy=remedy)
-        if language is not None:
-            remedy = "leave it out: the checkpoint knows its language"
-            raise InputError(only, key="--language", remedy=remedy)
+        of_operations = {
+            "similarity": (similarity, "put it into the attack's constraints"),
+            "language": (language, "leave it out: the checkpoint knows its language"),
+            "task": (task, "leave it out: the checkpoint knows its task"),
+        }
+        for name, (value, remedy) in of_operations.items():
+            if value is not None:
+                raise InputError(only, key=f"--{name}", remedy=remedy)
         seed = attack.seed if run.seed is None else run.seed
         file = data.file(seed, share, unit, "train", run.tagger)
         copies = CopiesFile(Path(out), file, keep, of_dataset)

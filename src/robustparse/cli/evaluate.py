@@ -66,8 +66,8 @@ def evaluate(
         victim: the model to score.
         out: folder for scores.json and the answers: predictions in the format of the data,
             answers.jsonl, and perturbed.jsonl for perturbed sentences.
-        punctuation: which punctuation is left out of the scores. For files of an attack choose none
-            or penn: unicode would count inserted words.
+        punctuation: which punctuation is left out of the scores. For attacked data choose none or
+            penn: unicode would count inserted words.
         seed: seed of the perturbations' random choices and of the built-in sample.
         perturbed: also score the data under each of these operations, such as ``typos,final_stop``;
             or a folder of perturbed texts, as for ``--perturbed_files``.
@@ -80,7 +80,7 @@ def evaluate(
     check_distinct("--perturbed", names)
     source, file = victim.source(), data.file(seed)
     opened = source.open(victim.device)
-    before = counts_of(opened)  # it may have answered to an earlier shard
+    before = counts_of(opened)  # with --engine, it may have scored another shard
     if file.shard is not None and out is None:
         raise InputError("is missing", key="--out", remedy="name a folder for the shard")
     if file.shard is not None and perturbed_files is not None:
@@ -176,7 +176,7 @@ def _write(
 
 
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:
-    """Add up what is right in the answers of a classifier that reads only the hypotheses."""
+    """Sum the scores of a classifier that reads only the hypotheses."""
     victim, key = Checkpoints([checkpoint]).open(device), "--hypothesis_only"
     if victim.model.reads_pairs:
         found = f"{type(victim.model).__name__} reads both texts"

@@ -42,7 +42,7 @@ def share(
     All results are checked before anything is written.
 
     Args:
-        folder: the folder of a shared model, or of another system.
+        folder: the output folder, which may already hold a shared model.
         results: output folders of attacks on the system, and of certify and evaluate.
         checkpoint: write this model into the folder: a checkpoint, or the folder of a training run.
         name: the name of the system; by default that of the folder.
@@ -101,7 +101,7 @@ def _model_entry(model: Model, weights: Path) -> ModelEntry:
 
 
 def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Sequence[str]) -> None:
-    """Check that the scores of `evaluate`, which have no digests, are those of the entry.
+    """Check that ``scores.json``, which has no digests, belongs to the model and data of the entry.
 
     Raises:
         InputError: they have another number of sentences, or a checkpoint or the data that they

@@ -2,9 +2,9 @@
 
 They are candidates before and after each constraint (Wang et al. 2021, Table 4), changed words that
 the victim does not know (Table 7), success and loss by part of speech (Zheng et al. 2020, Table 3)
-and by relation, success by gold class and within a number of queries, and means over all sentences,
-over successes and over failures. (The caption of Table 3 of Yoo et al. 2020 says successes; the
-values are means over all sentences.)
+and by relation, success by gold class and within a number of queries, strict success, and means
+over all sentences, over successes and over failures. (The caption of Table 3 of Yoo et al. 2020
+says successes; the values are means over all sentences.)
 """
 
 from collections import Counter, defaultdict
@@ -84,9 +84,8 @@ class AttackDetails(Accumulator):
 class Outcomes(Accumulator):
     """Successes by gold class and by number of queries, the queries of failures, strict successes.
 
-    Skipped sentences are left out, as in the success rate. With a query budget, an attack would
-    have failed exactly on the texts that took more queries; so one run gives the success rate for
-    every budget.
+    Skipped sentences are left out, as in the success rate. With a lower budget of queries, the
+    texts that took more would be failures; so one run gives the success rate for every budget.
 
     Args:
         task: the task of the victim.
@@ -224,7 +223,7 @@ class UnseenWords(Accumulator):
                 self.sums[name][when] += count
 
     def summary(self) -> dict[str, Any] | None:
-        """Return counts before and after the attack; None if the victim does not know them."""
+        """Return counts before and after; None if the victim does not know its training words."""
         if "oot" in self.missing:
             return None
         counts: dict[str, Any] = {"changed": self.changed}

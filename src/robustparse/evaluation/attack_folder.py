@@ -1,8 +1,8 @@
 """The output folder of an attack: written record by record, and resumed after any interruption.
 
-``examples.jsonl`` grows by a line a finished sentence and ends sorted by id. A run that was killed
-continues with the sentences that have no record. ``run.json`` describes the run, so that records of
-different runs never mix; one process at a time may write into the folder.
+``examples.jsonl`` gets a line for each finished sentence; at the end, it is sorted by id. A run
+that was killed continues with the sentences that have no record. ``run.json`` describes the run, so
+that records of different runs never mix; one process at a time may write into the folder.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -71,8 +71,8 @@ def collect_into(
         on_sentence: called after every sentence with the sums so far.
 
     Returns:
-        The summary. Times and forwards are those of the last uninterrupted stretch of the run, None
-        if it had nothing left to attack.
+        The summary. Times and forwards are those of this call alone; they are None if no sentence
+        was left to attack.
 
     Raises:
         InputError: the folder is not writable, in use, damaged, or holds another run; the attack

@@ -1,6 +1,6 @@
 """One base for every model: embed, forward, loss and decode.
 
-A *delta* is added to the embeddings before dropout, with a row for each unit: a word or a word
+A *delta* is added to the embeddings before dropout. It has a row for each unit: a word or a word
 piece. Units that belong to no word, such as ROOT and padding, need zeros. Gradient defenses see
 nothing else inside a model; white-box attacks use `embed` and `states_of`.
 """
@@ -81,8 +81,8 @@ class Model(ResumableModule, Generic[States]):
         InputError: an argument is out of range, or see `initialize`.
 
     Attributes:
-        task: the kind of its answers.
-        unit: what losses are divided by.
+        task: the task of its answers, such as dependency parsing.
+        unit: losses are averaged over words or over texts.
         reads_pairs: whether it reads the context of a text too.
         vocabulary: the words and labels of the training data.
         codec: translates answers into numbers and back.
@@ -90,8 +90,8 @@ class Model(ResumableModule, Generic[States]):
         shared_settings: arguments that the members of an ensemble must have in common.
         checkpoint: the file that it was loaded from.
         trained_on: digest of the training data, without copies; None if unknown.
-        data_columns: names of the columns of these data; None if they have no names.
-        numeric_labels: whether the labels of these data are numbers in their file.
+        data_columns: names of the columns of the training data; None if they have no names.
+        numeric_labels: whether the labels of the training data are numbers in their file.
     """
 
     default_optimization: ClassVar[Optimization] = Optimization()
@@ -268,9 +268,9 @@ class Model(ResumableModule, Generic[States]):
         """Return the distributions of the decisions in `loss`, by kind, for agreement losses.
 
         Raises:
-            InputError: the model does not tell its distributions.
+            InputError: the model does not define this method.
         """
-        problem = f"{type(self).__name__} does not tell the distributions of its decisions"
+        problem = f"{type(self).__name__} has no agreement loss"
         expected = "a model that defines the method decisions"
         raise InputError(problem, key="model", expected=expected)
 

@@ -21,8 +21,8 @@ Bound = Mapping[str, Percentages]
 """Scores by number of edits."""
 
 _NOTE = (
-    "Solid: answers that are certified for up to so many substitutions; the band reaches up to the "
-    "score that counts undecided answers as right."
+    "Solid: the score that is certified for this number of substitutions; the band reaches up to "
+    "the score if all undecided answers are right."
 )
 _ATTACKED = (
     " Dashed: attacked; a sentence in which the attack changed more words counts with its original "
@@ -108,10 +108,10 @@ def _plot(
 
 
 def scores_within(system: AttackedSystem, edits: str) -> Percentages:
-    """Compute scores if only those attacks counted that changed at most so many words.
+    """Compute scores where an attack that changed more than ``edits`` words counts as none.
 
-    Other sentences count as they were. If sentences are missing, only the scores on the originals
-    (``0``) and those under the attack (``all``) are known.
+    Its sentence then has its original score. If sentences are missing, only the scores on the
+    originals (``0``) and those under the attack (``all``) are known.
     """
     scores, most = system.task.scores, edit_number(edits)
     if len(system.sentences) != system.summary["n_sentences"]:

@@ -1,10 +1,10 @@
 """Self-contained HTML pages: the report on attacked models, and adversarial examples of a training.
 
 A page opens offline: no script, font, picture or style comes from elsewhere. Its content policy
-forbids them, and every script but ours, which it knows by their hashes: one browses examples, one
-sorts the leaderboard. Without scripts the rest of the page is complete. It is readable in light and
-dark mode and on a narrow screen, and is well-formed XML. What stands on it is decided here, how it
-is written in ``templates/`` and ``style.css``.
+allows only two scripts, identified by their hashes: one browses examples, one sorts the
+leaderboard. Without scripts the rest of the page is complete. It is readable in light and dark mode
+and on a narrow screen, and is well-formed XML. This module chooses the content; ``templates/`` and
+``style.css`` define its look.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +71,7 @@ from robustparse.reports.worst_of_attacks import TITLE, worst_table
 from robustparse.tasks.certificate_drawing import at_edits, most_edits
 from robustparse.tasks.task import Task
 
-_PAGE = ".html"  # the only files of folders that a page may replace
+_PAGE = ".html"  # a page may replace only such files of the folders
 _FALL = (10.0, 110.0)  # left end and width, in pixels, of the picture of a score's fall
 
 
@@ -80,7 +80,7 @@ class Contents:
     """What a report shows.
 
     Args:
-        systems: attacked systems; the others of a task are compared with its first.
+        systems: attacked systems; the first one of each task is the baseline.
         runs: plots of training runs.
         heat_maps: heat maps of transfers.
         scored: evaluated systems.
@@ -175,7 +175,7 @@ def read_contents(
         worst: the worst of attacks among the first folders, from `worst_of_attacks`.
 
     Raises:
-        InputError: a folder is missing or given twice, or no folder can be read.
+        InputError: a folder is missing or, without ``names``, given twice; or none can be read.
     """
     if not folders:
         raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
@@ -242,7 +242,7 @@ def build_report(
     differences: Sequence[Difference] = (),
     worst: Sequence[WorstOfAttacks] = (),
 ) -> Contents:
-    """Write a page about any number of attacked and certified systems, training runs and transfers.
+    """Write a page about folders of any commands.
 
     What could not be read is printed on standard error.
 
@@ -265,7 +265,7 @@ def build_report(
 
 
 def render_report(contents: Contents) -> str:
-    """Render the page about attacked systems, training runs and transfers, as HTML text."""
+    """Render the report as HTML text."""
     every = contents.names
     names = ", ".join(every) if len(every) < 5 else f"{len(every)} systems"
     return render(
@@ -386,7 +386,7 @@ def losses_of(rows: Sequence[AttackedSystem]) -> list[str]:
 def saved_of(rows: Sequence[AttackedSystem]) -> list[str]:
     """Return how many points fewer than the first system each one loses, with a 95 % interval.
 
-    Nothing is returned if they are not several models under one attack on the same sentences.
+    It is empty unless all systems are models under one attack on the same sentences.
     """
     same = len({tuple(row.counts.counted) for row in rows}) == 1
     if len(rows) == 1 or not same or not same_attack(rows) or not all(map(_known, rows)):

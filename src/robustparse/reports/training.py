@@ -1,8 +1,9 @@
 """Curves of a training run, from the ``metrics.csv`` in its folder.
 
-For each score and the attack's success rate: clean and robust over training, robust over training
-at every edit budget, and the last evaluation against the budget. Training is counted in steps;
-where the epochs of several runs end at different steps, a plot over epochs is added.
+For each score and the attack's success rate, there are plots of clean and attacked values over
+training, of attacked values over training for each edit budget, and of the last values by budget.
+Training is counted in steps; if the epochs of several runs end at different steps, a plot over
+epochs is added.
 """
 
 import csv
@@ -106,7 +107,7 @@ def _curve(name: str, points: Points, metrics: Metrics) -> Curve:
 
 
 def _readable(budgets: list[float]) -> list[float]:
-    """Choose as many budgets as a plot has lines, the first and the last among them."""
+    """Choose at most as many budgets as there are line styles; keep the first and the last."""
     count = min(len(budgets), len(SERIES))
     if count < 2:
         return budgets

@@ -23,7 +23,7 @@ from robustparse.victims.request_limits import Budget, PerMinute
 from robustparse.victims.transports import Body, Transport, Value, check_url, key_named
 
 _TEXTS_PER_CONNECTION = 32
-"""The end of a call leaves some connections idle, for at most 1/32 of its time on average."""
+"""At the end of a call, connections are idle for at most 1/32 of its time on average."""
 
 REFUSED = "victim"
 """The key of errors about requests that the server does not accept."""
@@ -131,13 +131,13 @@ class Service(BlackBox):
         self._budget = Budget(max_requests, max_tokens)
         self._per_minute = PerMinute(requests_per_minute), PerMinute(tokens_per_minute)
         self._file = None if cache is None else DiskCache(Path(cache).expanduser(), "answer")
-        self._memory: dict[bytes, Value] = {}  # of answers, without a file
+        self._memory: dict[bytes, Value] = {}  # the cache if there is no file
         self._from_cache = self._asked_twice = self._disagreements = 0
         self._unreadable: set[bytes] = set()
 
     @abstractmethod
     def transport(self) -> Transport:
-        """Return what sends the requests."""
+        """Return the transport that sends the requests."""
 
     @abstractmethod
     def request(self, text: Any) -> Body:
@@ -251,7 +251,7 @@ class Service(BlackBox):
         punctuation: PunctuationPolicy = "none",
         gold: bool = True,
     ) -> Iterator[str]:
-        """Warn of labels that cannot be answered, and of answers that will be lost."""
+        """Warn of unknown labels, and if no file keeps the answers."""
         yield from super().warnings(examples, path, punctuation, gold)
         if self.cache is None:
             yield (
