@@ -10,7 +10,6 @@ import pytest
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import scores_of
-from robustparse.tasks import dependency
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
@@ -86,9 +85,8 @@ def test_unparsed_files_need_no_gold_answers(tmp_path):
 def test_the_embedded_data_are_the_seeds(monkeypatch):
     for split in ("train", "dev", "test"):
         assert TASK.files.sample(0, split) == sample_treebank(0).split(split)
-    monkeypatch.setattr(
-        dependency, "sample_treebank", lambda seed: SimpleNamespace(split=lambda name: [seed, name])
-    )
+    made = staticmethod(lambda seed: SimpleNamespace(split=lambda name: [seed, name]))
+    monkeypatch.setattr(type(TASK.files), "corpus", made)
     assert TASK.files.sample(4, "dev") == [4, "dev"]
 
 

@@ -3,11 +3,12 @@
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from textwrap import shorten
 from typing import ClassVar, Literal, Protocol, cast, get_args
 
 import pytorch_lightning as pl
@@ -18,9 +19,10 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.columns import columns_of, labels_are_numbers
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.length import check_length
+from robustparse.data.sample.generator import Sample
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
 from robustparse.data.splits import find_split
-from robustparse.data.vocab import Vocabulary
+from robustparse.data.vocab import Vocabulary, labels_of
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.files.paths import each_path, with_home
 from robustparse.metrics import PunctuationPolicy
@@ -142,12 +144,14 @@ class DataModule(pl.LightningDataModule, ABC):
 
     Attributes:
         endings: the endings of the files in a folder.
+        corpus: makes the built-in sample of a seed.
 
     Raises:
         InputError: a file cannot be used, or a setting is out of range.
     """
 
     endings: ClassVar[Sequence[str]]
+    corpus: ClassVar[Callable[[int], Sample]]
 
     def __init__(
         self,
@@ -179,14 +183,6 @@ class DataModule(pl.LightningDataModule, ABC):
     def read(self, path: str | Path) -> list[Example]:
         """Return the examples of a file, or those of all files that match a pattern."""
 
-    @abstractmethod
-    def sample(self, split: str) -> list[Example]:
-        """Return a split of the built-in sample."""
-
-    @abstractmethod
-    def check_copies(self, copies: Sequence[Example], path: str) -> None:
-        """Reject perturbed copies whose labels no training text has."""
-
     def doubts(self) -> Iterator[str]:
         """Yield warnings about the corpus; by default none."""
         return iter(())
@@ -201,7 +197,7 @@ class DataModule(pl.LightningDataModule, ABC):
         """Return the examples of ``train``, ``dev`` or ``test``."""
         if (path := self.path(split)) is not None:
             return self.read(path)
-        sample = self.sample(split)
+        sample = type(self).corpus(self.seed).split(split)
         for example in sample:
             check_length(example.sentence, self.max_length, LIMIT)
         return sample
@@ -248,6 +244,19 @@ class DataModule(pl.LightningDataModule, ABC):
         settings = self.augmentation
         kept = draw_fraction(lengths, settings.fraction, settings.unit, self.seed)
         return [copies[index] for index in kept]
+
+    def check_copies(self, copies: Sequence[Example], path: str) -> None:
+        """Reject perturbed copies with a label that no training text has.
+
+        Raises:
+            InputError: names file, line and label.
+        """
+        known = {each for example in self.train_examples for each in labels_of(example.gold)}
+        for copy in copies:
+            if unknown := sorted(set(labels_of(copy.gold)) - known):
+                found = f"{unknown[0].strip()!r}, which no training text has"
+                names = shorten(", ".join(map(str.strip, sorted(known))), 200, placeholder=" …")
+                raise InputError(found, path=path, line=copy.line, expected=f"one of {names}")
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:

@@ -1,13 +1,14 @@
 """A data module for labelled texts in tables and datasets, and for the built-in reviews."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from robustparse.data.columns import Known
 from robustparse.data.datamodule import LIMIT, DataModule, warn
+from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.tables import ENDINGS, read_table
 from robustparse.data.text_files import count_labels, read_texts
 from robustparse.errors import InputError, check_choice
@@ -32,6 +33,7 @@ class TextDataModule(DataModule):
     """
 
     endings = ENDINGS
+    corpus = staticmethod(sample_reviews)
 
     def __init__(
         self,
@@ -103,28 +105,6 @@ class TextDataModule(DataModule):
             if 2 * len(counts) <= counts.total():
                 labels.update(counts)
         return labels
-
-    def sample(self, split: str) -> list[Example]:
-        """Return a split of the sample reviews with this seed."""
-        from robustparse.data.sample.reviews import sample_reviews
-
-        return sample_reviews(self.seed).split(split)
-
-    def check_copies(self, copies: Sequence[Example], path: str) -> None:
-        """Reject a label that no training text has.
-
-        Raises:
-            InputError: names file, line and label.
-        """
-        known = sorted({example.gold for example in self.train_examples})
-        for copy in copies:
-            if copy.gold not in known:
-                raise InputError(
-                    f"label {copy.gold!r}, which no training text has",
-                    path=path,
-                    line=copy.line,
-                    expected=f"one of {', '.join(known)}",
-                )
 
     def doubts(self) -> Iterator[str]:
         """Warn about training texts without blanks, and test texts that are training texts too."""

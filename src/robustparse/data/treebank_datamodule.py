@@ -5,6 +5,7 @@ from pathlib import Path
 
 from robustparse.data.conllu import ENDINGS, read_treebank, unknown_label
 from robustparse.data.datamodule import LIMIT, DataModule
+from robustparse.data.sample.treebank import sample_treebank
 from robustparse.types import Example
 
 
@@ -15,16 +16,11 @@ class TreebankDataModule(DataModule):
     """
 
     endings = ENDINGS
+    corpus = staticmethod(sample_treebank)
 
     def read(self, path: str | Path) -> list[Example]:
         """See ``read_treebank``."""
         return read_treebank(path, self.max_length, limit=LIMIT)
-
-    def sample(self, split: str) -> list[Example]:
-        """Return a split of the sample treebank with this seed."""
-        from robustparse.data.sample.treebank import sample_treebank
-
-        return sample_treebank(self.seed).split(split)
 
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Reject a dependency label that the training file does not have.

@@ -80,7 +80,7 @@ class Vocabulary:
             for word, analysis in zip(lowered, example.sentence.analyses, strict=False):
                 analyses[word][analysis] += 1
             xpos.update(example.sentence.tags)
-            labels.update(_labels(example.gold))
+            labels.update(labels_of(example.gold))
             if isinstance(example.gold, DependencyTree):
                 for head, label in zip(example.gold.heads, example.gold.labels, strict=True):
                     (elsewhere if head else below_root).add(label)
@@ -188,7 +188,7 @@ def _analyses(words: Sequence[str], analyses: Mapping[str, Counter[Analysis]]) -
     return tuple("\n".join("\t".join(pair) for pair, _ in of_word) for of_word in ranked)
 
 
-def _labels(gold: DependencyTree | str) -> tuple[str, ...]:
+def labels_of(gold: DependencyTree | str) -> tuple[str, ...]:
     """Return the labels in a gold answer."""
     if isinstance(gold, LogicalForm):
         return tuple(gold.split())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
+from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources
@@ -33,6 +34,8 @@ _NAME_THEM = (
 class ClassificationFiles(TableFiles):
     """Tables of texts, or pairs of texts, and labels."""
 
+    corpus = staticmethod(sample_reviews)
+
     def read(
         self,
         path: Sources,
@@ -45,12 +48,6 @@ class ClassificationFiles(TableFiles):
     ) -> list[Example]:
         """See `read_texts`."""
         return read_texts(path, columns, max_length, gold, limit, known, choose)
-
-    def sample(self, seed: int, split: str) -> list[Example]:
-        """See `Files.sample`."""
-        from robustparse.data.sample.reviews import sample_reviews
-
-        return sample_reviews(seed).split(split)
 
     def answer(self, text: str) -> str:
         """Return the label."""

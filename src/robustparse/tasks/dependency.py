@@ -57,6 +57,7 @@ class DependencyFiles(Files):
 
     endings = ENDINGS
     multiline = True
+    corpus = staticmethod(sample_treebank)
 
     def read(
         self,
@@ -74,10 +75,6 @@ class DependencyFiles(Files):
             name = in_short([*map(str, each_path(path))])
             raise InputError(problem, path=name, key="columns", remedy="leave them out")
         return read_treebank(path, max_length, gold, limit, choose)
-
-    def sample(self, seed: int, split: str) -> list[Example]:
-        """See `Files.sample`."""
-        return sample_treebank(seed).split(split)
 
     def ending(self, path: str | Path) -> str:
         """Return ``.conllx`` or ``.conllu``."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.reading import Reading
+from robustparse.data.sample.questions import sample_questions
 from robustparse.data.tables import without_raw
 from robustparse.data.utterances.forms import read_forms
 from robustparse.data.utterances.raw import RawReading, RawUtterance, raw_utterance, slots_in
@@ -45,6 +46,7 @@ class SemanticFiles(TableFiles):
     language: str | None
     copy: bool
     stems: bool
+    corpus = staticmethod(sample_questions)
 
     def read(
         self,
@@ -58,12 +60,6 @@ class SemanticFiles(TableFiles):
     ) -> list[Example]:
         """See `read_forms`."""
         return read_forms(path, columns, max_length, gold, limit, self.language, known, choose)
-
-    def sample(self, seed: int, split: str) -> list[Example]:
-        """See `Files.sample`."""
-        from robustparse.data.sample.questions import sample_questions
-
-        return sample_questions(seed).split(split)
 
     def answer(self, text: str) -> LogicalForm:
         """See `WritesPairs.answer`."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
+from robustparse.data.sample.tags import sample_tags
 from robustparse.data.sentence_lines import as_copy, has_graph, with_words
 from robustparse.data.tables import row_text, table_text
 from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans, split_tag
@@ -53,6 +54,7 @@ class TagFiles(Files):
 
     endings = ENDINGS
     multiline = True
+    corpus = staticmethod(sample_tags)
 
     def read(
         self,
@@ -76,12 +78,6 @@ class TagFiles(Files):
             if error.key != "columns":
                 raise
             return read(None)
-
-    def sample(self, seed: int, split: str) -> list[Example]:
-        """See `Files.sample`."""
-        from robustparse.data.sample.tags import sample_tags
-
-        return sample_tags(seed).split(split)
 
     def ending(self, path: str | Path) -> str:
         """See `Files.ending`; ``.conll`` for files without one."""

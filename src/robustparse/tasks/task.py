@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.reading import Reading
+from robustparse.data.sample.generator import Sample
 from robustparse.errors import InputError, located
 from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy, counted_words
@@ -37,10 +38,12 @@ class Files(ABC):
     Attributes:
         endings: file name endings that only this task uses.
         multiline: whether an example takes several lines of a file and ends at an empty one.
+        corpus: makes the built-in data of a seed.
     """
 
     endings: tuple[str, ...]
     multiline: bool
+    corpus: ClassVar[Callable[[int], Sample]]
 
     @abstractmethod
     def read(
@@ -69,9 +72,9 @@ class Files(ABC):
             InputError: names file and line of content that cannot be used.
         """
 
-    @abstractmethod
     def sample(self, seed: int, split: str) -> list[Example]:
         """Make a split (``train``, ``dev``, ``test``) of the built-in data."""
+        return type(self).corpus(seed).split(split)
 
     @abstractmethod
     def ending(self, path: str | Path) -> str:

@@ -1,13 +1,12 @@
 """A data module for sentences with one tag per word, and for the built-in sample."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from robustparse.data.datamodule import LIMIT, DataModule
+from robustparse.data.sample.tags import sample_tags
 from robustparse.data.tags.tag_rows import row_columns
 from robustparse.data.tags.tagged_sentences import ENDINGS, read_tags
-from robustparse.errors import InputError
 from robustparse.types import Example
 
 
@@ -27,6 +26,7 @@ class TagDataModule(DataModule):
     """
 
     endings = ENDINGS
+    corpus = staticmethod(sample_tags)
 
     def __init__(
         self, columns: list[str] | None = None, repair: bool = False, **settings: Any
@@ -45,21 +45,3 @@ class TagDataModule(DataModule):
         if row is not None and row.values:
             return [*row_columns(self.columns, row.values)]
         return super().data_columns
-
-    def sample(self, split: str) -> list[Example]:
-        """Return a split of the sample with this seed."""
-        from robustparse.data.sample.tags import sample_tags
-
-        return sample_tags(self.seed).split(split)
-
-    def check_copies(self, copies: Sequence[Example], path: str) -> None:
-        """Reject a tag or label that no training sentence has.
-
-        Raises:
-            InputError: names file, line and tag.
-        """
-        known = {label for example in self.train_examples for label in example.gold.labels}
-        for copy in copies:
-            if unknown := sorted(set(copy.gold.labels) - known):
-                problem = f"the tag {unknown[0].strip()!r}, which no training sentence has"
-                raise InputError(problem, path=path, line=copy.line)

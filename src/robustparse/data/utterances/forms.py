@@ -10,6 +10,7 @@ from robustparse.data.columns import Format, Known, check_columns, choose_alike,
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
 from robustparse.data.length import check_length
+from robustparse.data.sample.questions import sample_questions
 from robustparse.data.tables import ENDINGS, Table, read_table
 from robustparse.data.text_files import each_example, each_row, words_of
 from robustparse.data.utterances.raw import FOUR, check_raw
@@ -136,6 +137,7 @@ class LogicalFormDataModule(DataModule):
     """
 
     endings = ENDINGS
+    corpus = staticmethod(sample_questions)
 
     def __init__(
         self,
@@ -159,12 +161,6 @@ class LogicalFormDataModule(DataModule):
     def read(self, path: str | Path) -> list[Example]:
         """See `read_forms`."""
         return read_forms(path, self.columns, self.max_length, limit=_LIMIT, language=self.language)
-
-    def sample(self, split: str) -> list[Example]:
-        """Return a split of the sample that the seed gives."""
-        from robustparse.data.sample.questions import sample_questions
-
-        return sample_questions(self.seed).split(split)
 
     def find(self, folder: str, split: str) -> Path:
         """See `DataModule.find`."""
@@ -209,18 +205,3 @@ class LogicalFormDataModule(DataModule):
                 f"{_HELD_OUT} {self.held_out}: the held-out utterances are not read, as "
                 "trainer.limit_val_batches is 0; set it to 1.0 to score them after every epoch"
             )
-
-    def check_copies(self, copies: Sequence[Example], path: str) -> None:
-        """Refuse a token of a logical form that no training form has.
-
-        Raises:
-            InputError: names file, line and token.
-        """
-        known = {token for example in self.train_examples for token in example.gold.split()}
-        for copy in copies:
-            if unknown := sorted(set(copy.gold.split()) - known):
-                raise InputError(
-                    f"{unknown[0]!r} in a logical form, which no training form has",
-                    path=path,
-                    line=copy.line,
-                )
