@@ -9,7 +9,7 @@ from attack_fakes import HashVictim
 from lexical_fakes import slots
 
 from robustparse import attacks
-from robustparse.attacks.edit_budget import check_gamma
+from robustparse.data.fractions import check_fraction
 from robustparse.errors import InputError
 
 NAN = float("nan")
@@ -100,7 +100,7 @@ def test_what_an_error_shows(make: Callable[[], object], shown: str) -> None:
 @pytest.mark.parametrize("gamma", [0.0, -0.1, 1.01, 15, NAN])
 def test_a_gamma_that_is_no_fraction(gamma: float) -> None:
     with pytest.raises(InputError, match=f"got {gamma}") as error:
-        check_gamma(gamma, "search")
+        check_fraction("search: gamma", gamma)
     assert error.value.key == "search: gamma"
 
 

@@ -238,8 +238,8 @@ def test_every_weight_learns_under_mixed_precision(data):
 @pytest.mark.parametrize(
     ("setting", "value", "found"),
     [
-        ("fraction", 0.0, "must be above 0 and at most 1, got 0.0"),
-        ("fraction", 1.5, "must be above 0 and at most 1, got 1.5"),
+        ("fraction", 0.0, "must be in (0, 1], got 0.0"),
+        ("fraction", 1.5, "must be in (0, 1], got 1.5"),
         ("budget", 0, "must be >= 1, got 0"),
         ("every", 0, "must be >= 1, got 0"),
         ("seed", -1, "must be >= 0 and below 2**64, got -1"),

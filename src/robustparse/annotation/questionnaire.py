@@ -158,7 +158,10 @@ def read_key(path: Path) -> dict[str, Item]:
     """
     content = read_json(path, dict)
     with as_written(path, "annotate export"):
-        items = {name: _item(one) for name, one in content["items"].items()}
+        items = {
+            name: msgspec.convert([one["annotator"], one["id"], one[ORIGINAL]], Item)
+            for name, one in content["items"].items()
+        }
     names: dict[tuple[int, int], str] = {}
     for name, item in items.items():
         if (first := names.setdefault((item.annotator, item.id), name)) != name:
@@ -168,10 +171,6 @@ def read_key(path: Path) -> dict[str, Item]:
     if len(names) != len(annotators) * len(ids):
         raise InputError("annotators have different sentences", path=path, remedy=_EXPORT)
     return items
-
-
-def _item(record: Mapping[str, Any]) -> Item:
-    return msgspec.convert([record["annotator"], record["id"], record[ORIGINAL]], Item)
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

@@ -6,16 +6,10 @@ L differently, so each search chooses it; Wang et al. 2021 take the ceiling.
 
 import math
 
-from robustparse.errors import InputError
+from robustparse.data.fractions import check_fraction
 
 # Exactly, 0.29 * 100 is 29 and 0.07 * 100 is 7; in floating point the products are off.
 _ROUNDING = 1e-9
-
-
-def check_gamma(gamma: float, owner: str = "search") -> None:
-    """Reject a gamma that is not in (0, 1]; `owner` names the object with this setting."""
-    if not 0.0 < gamma <= 1.0:
-        raise InputError(f"must be in (0, 1], got {gamma}", key=f"{owner}: gamma")
 
 
 def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
@@ -26,7 +20,9 @@ def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
     Raises:
         InputError: gamma is out of range.
     """
-    check_gamma(gamma, "attack")  # a search's attribute may have changed since it was made
+    check_fraction(
+        "attack: gamma", gamma
+    )  # a search's attribute may have changed since it was made
     if up:
         return max(1, math.ceil(gamma * length - _ROUNDING))
     return max(1, floor_of(gamma, length))

@@ -233,7 +233,13 @@ class _Choice:
         alike = not self.labelled and self.table.kind == "csv"
         for line, values in self.table.rows:
             if alike and len(values) != len(columns) <= 2:
-                raise self._not_quoted(line, len(values), len(columns))
+                raise InputError(
+                    f"{len(values)} columns",
+                    path=self.table.path,
+                    line=line,
+                    expected=f"{len(columns)}, as in line {guessed}",
+                    remedy=f"put texts with {delimiters(self.table.delimiter)} in quotation marks",
+                )
             size = min(4, len(values)) if form.raw else len(values)
             fits = size <= 2 if width == 2 else size == width
             if not fits or width not in form.widths:
@@ -242,15 +248,6 @@ class _Choice:
             return self._rows((columns[1],), columns[2], (columns[0], columns[3]), guessed)
         columns = columns if len(columns) > 1 else [columns[0], 1]
         return self._rows(tuple(columns[:-1]), columns[-1], guessed=guessed)
-
-    def _not_quoted(self, line: int, width: int, first: int) -> InputError:
-        return InputError(
-            f"{width} columns",
-            path=self.table.path,
-            line=line,
-            expected=f"{first}, as in line {self.table.first[0]}",
-            remedy=f"put texts with {delimiters(self.table.delimiter)} in quotation marks",
-        )
 
     def _other_width(self, line: int, cells: Sequence[str], width: int) -> InputError:
         form, text = self.form, "\t".join(cells)
@@ -339,7 +336,9 @@ class _Choice:
         others = [name for name in names if name not in texts]
         if form.raw:
             alone = len(names) == 2 and len(others) == 1
-            return others[0] if alone and self._could_be_forms(others[0]) else missing
+            # Ids of utterances have one token each.
+            forms = alone and any(" " in label_text(r.get(others[0])) for _, r in self.table.rows)
+            return others[0] if forms else missing
         possible = [name for name in others if self._could_be_labels(name)]
         if len(possible) != 1:
             return missing
@@ -356,10 +355,6 @@ class _Choice:
             return sum(1 if label in known else -1 for label in labels) > 0
         counts = Counter(labels)
         return 1 < len(counts) <= counts.total() // 2
-
-    def _could_be_forms(self, name: str) -> bool:
-        """Tell whether a column holds a cell of several tokens; ids of utterances do not."""
-        return any(" " in label_text(row.get(name)) for _, row in self.table.rows)
 
     def _no_column(
         self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]

@@ -22,7 +22,7 @@ def check_fraction(key: str, fraction: float) -> None:
         InputError: it is not in (0, 1].
     """
     if not 0 < fraction <= 1:
-        raise InputError(f"must be above 0 and at most 1, got {fraction}", key=key)
+        raise InputError(f"must be in (0, 1], got {fraction}", key=key)
 
 
 def draw_fraction(lengths: Sequence[int], fraction: float, of: FractionOf, seed: int) -> list[int]:

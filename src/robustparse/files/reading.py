@@ -114,10 +114,7 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: see `read_bytes`; or it is empty or not UTF-8, or holds a NUL character.
     """
-    return _text(read_bytes(path), path)
-
-
-def _text(content: bytes, path: Path) -> str:
+    content = read_bytes(path)
     if not content.strip():
         raise _empty(path)
     text = _decoded(content, path, 1)

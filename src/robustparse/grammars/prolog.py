@@ -61,7 +61,9 @@ class Prolog(Language):
     def canonical(self, tree: Tree) -> Tree:
         """Rename all variables except the answer canonically."""
         named = self.ordered(_with_names(tree, map("_\0{}".format, count())))
-        return without_names(named, _is_renamed, self.unordered)
+        return without_names(
+            named, lambda leaf: _is_variable(leaf) and leaf != _ANSWER, self.unordered
+        )
 
     def by_heads(self, tree: Tree) -> Tree:
         """Sort conjunctions."""
@@ -116,10 +118,6 @@ def _head(tree: Tree) -> Tree:
 
 def _is_variable(leaf: str) -> bool:
     return leaf[0].isupper() or leaf[0] == "_"
-
-
-def _is_renamed(leaf: str) -> bool:
-    return _is_variable(leaf) and leaf != _ANSWER
 
 
 def _with_names(tree: Tree, names: Iterator[str]) -> Tree:

@@ -104,7 +104,9 @@ class ClassificationAnswers(Answers):
         if not isinstance(label, str):
             raise InputError(f"got {label!r}", key="label", expected="a string")
         known = {} if probabilities is None else probabilities
-        if not isinstance(known, dict) or not all(_is_share(share) for share in known.values()):
+        if not isinstance(known, dict) or not all(
+            isinstance(share, int | float) and 0 <= share <= 1 for share in known.values()
+        ):
             expected = "an object: label -> number from 0 to 1"
             raise InputError(f"got {known!r}", key="probabilities", expected=expected)
         return Label(label, known)
@@ -154,10 +156,6 @@ def _draw_certificate(record: Record) -> str:
         return label if probability is None else f"{label} ({100 * probability:.1f} %)"
 
     return draw_answer(record, "accuracy", answers.from_record(record["gold"]), answer_of)
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 1
 
 
 _LEGEND = (

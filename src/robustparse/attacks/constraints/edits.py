@@ -12,7 +12,8 @@ from typing import get_args
 import numpy as np
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
-from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.attacks.edit_budget import edit_budget
+from robustparse.data.fractions import check_fraction
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Mask, View
 
@@ -46,7 +47,7 @@ class EditBudget(SentenceConstraint):
         up: bool = False,
         combined: bool = True,
     ) -> None:
-        check_gamma(gamma, "edit budget")
+        check_fraction("edit budget: gamma", gamma)
         check_choice("edit budget: view", view, get_args(View))
         check_least("edit budget", least=least, most=most)
         if most is not None and most < least:

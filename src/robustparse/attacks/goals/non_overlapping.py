@@ -54,7 +54,7 @@ class NonOverlappingOutput(Goal):
         """See `Goal.judge`."""
         gold = problem.gold
         forms = gold.answers(predictions, [len(problem)] * len(predictions[0]))
-        kept = np.array([_overlap(gold.tokens, content(form)) for form in forms], dtype=np.float64)
+        kept = np.array([sum(map(str.__eq__, gold.tokens, content(form))) for form in forms])
         scores = 1.0 - kept / len(gold.tokens)
         return Verdict(scores, kept == 0)
 
@@ -62,8 +62,3 @@ class NonOverlappingOutput(Goal):
 def content(form: str) -> tuple[str, ...]:
     """Return the tokens of a form that the goal compares."""
     return tuple(each for each in form.split() if _CONTENT.match(each) and each != _FRAME)
-
-
-def _overlap(tokens: Sequence[str], others: Sequence[str]) -> int:
-    """Count the places at which both have the same token."""
-    return sum(map(str.__eq__, tokens, others))

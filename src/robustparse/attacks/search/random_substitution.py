@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.attacks.edit_budget import edit_budget
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.requests import Answer, Propose, Score, Search, Searching
+from robustparse.data.fractions import check_fraction
 from robustparse.errors import check_least
 from robustparse.types import Indices, States
 
@@ -26,7 +27,7 @@ class RandomSubstitution(Search):
     """
 
     def __init__(self, *, gamma: float = 0.15, trials: int = 2) -> None:
-        check_gamma(gamma)
+        check_fraction("search: gamma", gamma)
         check_least("search", trials=trials)
         self.gamma, self.trials = gamma, trials
         self.asks = trials > 1

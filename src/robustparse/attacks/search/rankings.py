@@ -29,6 +29,7 @@ from robustparse.attacks.search.requests import (
     Score,
     Searching,
 )
+from robustparse.data.fractions import check_fraction
 from robustparse.errors import InputError, check_choice
 from robustparse.types import Indices
 
@@ -234,8 +235,7 @@ class RandomOrder(Ranking):
     needs = ()
 
     def __init__(self, *, fraction: float = 1.0) -> None:
-        if not 0.0 < fraction <= 1.0:
-            raise InputError(f"must be in (0, 1], got {fraction}", key="ranking: fraction")
+        check_fraction("ranking: fraction", fraction)
         self.fraction = fraction
 
     def rank(self, problem: Problem, clean: Answer, rng: np.random.Generator) -> Searching[Ranked]:

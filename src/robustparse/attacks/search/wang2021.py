@@ -11,10 +11,11 @@ has weight 0 as published and is left out here.
 
 from typing import Literal
 
-from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.attacks.edit_budget import edit_budget
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.search.importance import GreedyByImportance, When
 from robustparse.attacks.search.rankings import Ranking, UnknownWord
+from robustparse.data.fractions import check_fraction
 from robustparse.errors import check_choice
 
 
@@ -43,7 +44,7 @@ class Wang2021(GreedyByImportance):
         ranking: Ranking | None = None,
         judged: When = "before",
     ) -> None:
-        check_gamma(gamma)
+        check_fraction("search: gamma", gamma)
         check_choice("search: length", length, ("words", "rooted"))
         super().__init__(ranking or UnknownWord(), judged=judged)
         self.gamma, self.length = gamma, length

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.attacks.edit_budget import edit_budget
 from robustparse.attacks.problem import UNKNOWN, Problem, one_changed
 from robustparse.attacks.search.requests import Answer, Expand, Propose, Score, Search, Searching
+from robustparse.data.fractions import check_fraction
 from robustparse.errors import check_choice, check_least
 from robustparse.types import Floats, Indices, Mask
 
@@ -48,7 +49,7 @@ class Zheng2020(Search):
         ranking: Literal["unknown", "random"] = "unknown",
         harmless: Literal["first", "skip"] = "first",
     ) -> None:
-        check_gamma(gamma)
+        check_fraction("search: gamma", gamma)
         check_least("search", psi=psi)
         check_choice("search: length", length, ("words", "counted"))
         check_choice("search: ranking", ranking, ("unknown", "random"))

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from robustparse.attacks.edit_budget import check_gamma, edit_budget
+from robustparse.attacks.edit_budget import edit_budget
 from robustparse.attacks.problem import Problem, State
 from robustparse.attacks.search.gradient_substitution import NearestWord, Substitution
 from robustparse.attacks.search.gradients import WordGradients
@@ -32,6 +32,7 @@ from robustparse.attacks.search.requests import (
     Searching,
 )
 from robustparse.attacks.victim import Loss
+from robustparse.data.fractions import check_fraction
 from robustparse.errors import InputError, check_choice, check_least
 from robustparse.types import Indices, Mask
 
@@ -88,7 +89,7 @@ class Zheng2020WhiteBox(Search):
         substitution: Substitution | None = None,
         keep: Keep = "all",
     ) -> None:
-        check_gamma(gamma)
+        check_fraction("search: gamma", gamma)
         if not 0.0 < drop <= 1.0:
             raise InputError(f"must be in (0, 1], got {drop}", key="search: drop")
         check_least("search", trials=trials, positions=positions)
