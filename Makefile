@@ -26,10 +26,10 @@ export PYTHONDONTWRITEBYTECODE :=
 quickstart: $(STAMP)
 	$(BIN)/robustparse quickstart $(QUICKSTART)
 
-# Four workers for two cores: some tests wait for processes that they start.
+# Three workers for two cores: some tests wait for processes that they start.
 test: $(STAMP)
 	$(BIN)/python -m compileall -q -j 0 src
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check --no-cache .
@@ -46,7 +46,7 @@ setup: $(STAMP)
 
 # Old versions use what newer ones of their own dependencies have deprecated.
 lowest: .venv-lowest/set-up
-	$(LOWEST_BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -W ignore::DeprecationWarning $(TESTS)
+	$(LOWEST_BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -W ignore::DeprecationWarning $(TESTS)
 
 audit: $(LOWEST)
 	$(UV)/python bench/audit.py constraints.txt $(LOWEST)
