@@ -171,6 +171,8 @@ def test_a_misspelled_word_is_read_as_the_word(name: str, bert: Path, tmp_path: 
             assert torch.equal(scores(model, right), scores(model, other))
         before, after = scores(plain, right), scores(plain, misspelled)
         assert before.shape != after.shape or not torch.equal(before, after)
+        if MADE[name][1] is PREMISES:
+            assert not torch.equal(before, scores(plain, context_misspelled))
     path = save_checkpoint(model.float(), tmp_path / "a.ckpt")
     started = made(name, bert, init_from=str(path))  # without the argument
     for again in (load(path), started.float()):

@@ -45,6 +45,23 @@ CHAIN = DependencyTree((0, 1, 2), ("root", "dep", "dep"))
 TEXT = [["the", "cat", "sleeps"]]
 
 
+def test_equal_words_tie_whatever_rounding_does_in_a_batch() -> None:
+    """Rounding errors differ between batches; they must not choose between words."""
+    chosen = []
+    for error in (1e-15, -1e-15):
+
+        def answer(texts: Texts, error: float = error) -> list[tuple[str, list[float]]]:
+            right = [0.9 if "good" in text else 0.2 + error * row for row, text in enumerate(texts)]
+            return [("yn"[p < 0.5], [1 - p, p]) for p in right]
+
+        victim = FunctionVictim(answer, task="classification", labels=["n", "y"])
+        attack = Attack(Lexicon({"good": ["fair", "fine", "kind"]}), Greedy())
+        (result,) = attack.run([Example(0, Sentence(("a", "good", "film")), "y")], victim)
+        assert result.success
+        chosen.append(result.words)
+    assert chosen == [("a", "fair", "film")] * 2
+
+
 @pytest.mark.parametrize(
     "search", [Zheng2020(gamma=0.5), PWWS(), Greedy()], ids=lambda s: str(type(s))
 )

@@ -140,7 +140,9 @@ class AttackRun:
         source = partial(attacked_records, victim.task, attack, victim)
         ranks = Ranks.launched(rank, self.folder)
         if rank.rank == 0:
-            return ranks.lead(source, lambda all_: self._collected(attack, all_, victim, examples))
+            return ranks.lead(
+                source, partial(self._collected, attack, victim=victim, examples=examples)
+            )
         ranks.follow(source, examples)
         return None
 

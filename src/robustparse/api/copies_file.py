@@ -86,7 +86,7 @@ class CopiesFile:
                 made the copies, whose summary `merge` reads from its folder.
 
         Raises:
-            InputError: there is no copy (a shard may have none), or the file cannot be written.
+            InputError: no copy was made (a shard may have none), or the file cannot be written.
         """
         data, rows = self.data, list[dict[str, Any]]()
         counts = {"n_copies": 0, "n_copied_words": 0, "n_changed": 0}

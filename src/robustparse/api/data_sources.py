@@ -229,7 +229,7 @@ def data_source(
         seed, limit, split: see `DataFile`.
 
     Raises:
-        InputError: the data are neither files nor examples, or there is none.
+        InputError: the data are neither files nor examples, or an empty list.
     """
     limit = None if limit is None else whole_number("limit", limit)
     if names := file_names(data):

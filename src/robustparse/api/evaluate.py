@@ -42,9 +42,9 @@ def read(
     files, kind = data_files(names), _task(task)
     check_same_kind(files)
     if (other := other_task(files[0], kind)) is not None:
-        found = f"got {kind.name}, to which files with this ending do not belong"
+        problem = f"got {kind.name}, to which files with this ending do not belong"
         remedy = f"give task={other.name!r}, or the task of your model"
-        raise InputError(found, path=files[0], key="task", remedy=remedy)
+        raise InputError(problem, path=files[0], key="task", remedy=remedy)
     return kind.files.read(files, max_length, columns=columns)
 
 

@@ -20,9 +20,8 @@ def edit_budget(gamma: float, length: int, *, up: bool = False) -> int:
     Raises:
         InputError: gamma is out of range.
     """
-    check_fraction(
-        "attack: gamma", gamma
-    )  # a search's attribute may have changed since it was made
+    # A search's attribute may have changed since it was made.
+    check_fraction("attack: gamma", gamma)
     if up:
         return max(1, math.ceil(gamma * length - _ROUNDING))
     return max(1, floor_of(gamma, length))

@@ -254,9 +254,10 @@ class DataModule(pl.LightningDataModule, ABC):
         known = {each for example in self.train_examples for each in labels_of(example.gold)}
         for copy in copies:
             if unknown := sorted(set(labels_of(copy.gold)) - known):
-                found = f"{unknown[0].strip()!r}, which no training text has"
+                problem = f"label {unknown[0].strip()!r}, which no training text has"
                 names = shorten(", ".join(map(str.strip, sorted(known))), 200, placeholder=" …")
-                raise InputError(found, path=path, line=copy.line, expected=f"one of {names}")
+                expected = f"one of {names}"
+                raise InputError(problem, path=path, line=copy.line, expected=expected)
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:

@@ -211,8 +211,7 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
 
     Raises:
         InputError: the texts are distinct numbers, or shorter or fewer than the labels; or labels
-            are optional, and the label column holds distinct values, none of them a label of the
-            model.
+            are optional, all values of the label column differ, and none is a label of the model.
     """
     table, layout = rows.table, rows.layout
     _, first = table.first

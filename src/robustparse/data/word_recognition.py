@@ -39,7 +39,7 @@ class WordRecognition:
     def read(self, word: str) -> str:
         """Return the recognized word in the casing of the given one.
 
-        Training words, and those that misspell none of them, are returned as they are.
+        Training words, and words that misspell no training word, are returned unchanged.
         """
         written = word.lower()
         if written in self._known:

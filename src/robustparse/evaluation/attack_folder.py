@@ -63,7 +63,7 @@ def collect_into(
 
     Args:
         folder: is made if it does not exist, and continued if it holds the same run.
-        task: of the victim.
+        task: the victim's task.
         attack: the attack, for error messages and warnings.
         source: attacks the sentences that have no record, in this process or in others.
         examples: the sentences to attack, with distinct ids.
@@ -71,8 +71,8 @@ def collect_into(
         on_sentence: called after every sentence with the sums so far.
 
     Returns:
-        The summary. Times and forwards are those of this call alone; they are None if no sentence
-        was left to attack.
+        The summary. Times and forwards cover only this call; they are None if no sentence was left
+        to attack.
 
     Raises:
         InputError: the folder is not writable, in use, damaged, or holds another run; the attack

@@ -34,28 +34,13 @@ def read_training(folder: Path, name: str) -> tuple[Plot, ...]:
         InputError: ``metrics.csv`` is missing, or `fit` did not write it.
     """
     metrics = read_metrics(folder / FILE)
-    logged = re.compile(r"(?:clean|robust)/(\w+)(?:@[0-9.]+)?")
-    names = {m[1] for key in metrics if (m := logged.fullmatch(key))} - {"queries"}
-    over_training, by_budget, against_budget = [], [], []
-    for measure in sorted(names, key=lambda each: (each == SUCCESS, each)):
-        keys = {f"{side}/{measure}": label for side, label in SIDES.items()}
-        curves = [
-            _curve(label, metrics[key], metrics) for key, label in keys.items() if key in metrics
-        ]
-        over_training += _plots(measure, "over training", STEP, curves)
-        at = re.compile(rf"robust/{measure}@([0-9]+\.?[0-9]*)")  # budget in percent
-        found = {float(m[1]): points for key, points in metrics.items() if (m := at.fullmatch(key))}
-        budgets = dict(sorted(found.items()))
-        curves = [
-            _curve(f"{gamma:g} %", budgets[gamma], metrics) for gamma in _readable([*budgets])
-        ]
-        by_budget += _plots(measure, "over training, by edit budget", STEP, curves)
-        step = max((step for points in budgets.values() for step in points), default=0)
-        last = {gamma: points[step] for gamma, points in budgets.items() if step in points}
-        curves = [Curve(name, tuple(last), tuple(last.values()))] if last else []
-        what = "against edit budget, last evaluation in training"
-        against_budget += _plots(measure, what, BUDGET, curves)
-    return (*over_training, *by_budget, *against_budget)
+    measures = _measures(metrics)
+    kinds = (
+        [_over_training(metrics, measure) for measure in measures],
+        [_by_budget(metrics, measure) for measure in measures],
+        [_against_budget(metrics, measure, name) for measure in measures],
+    )
+    return tuple(plot for plots in kinds for plot in plots if plot is not None)
 
 
 def over_epochs(plot: Plot) -> list[Plot]:
@@ -93,11 +78,45 @@ def read_metrics(path: Path) -> Metrics:
     return dict(metrics)
 
 
-def _plots(measure: str, what: str, x: str, curves: list[Curve]) -> list[Plot]:
-    """Make a plot of the curves; none without curves."""
+def _measures(metrics: Metrics) -> list[str]:
+    """List the scores that were evaluated, by name, then the success rate."""
+    logged = re.compile(r"(?:clean|robust)/(\w+)(?:@[0-9.]+)?")
+    names = {m[1] for name in metrics if (m := logged.fullmatch(name))} - {"queries"}
+    return sorted(names, key=lambda measure: (measure == SUCCESS, measure))
+
+
+def _over_training(metrics: Metrics, measure: str) -> Plot | None:
+    keys = {f"{side}/{measure}": label for side, label in SIDES.items()}
+    curves = [_curve(label, metrics[key], metrics) for key, label in keys.items() if key in metrics]
+    return _plot(measure, "over training", STEP, curves)
+
+
+def _by_budget(metrics: Metrics, measure: str) -> Plot | None:
+    budgets = _budgets(metrics, measure)
+    curves = [
+        _curve(f"{gamma:g} %", budgets[gamma], metrics) for gamma in _readable(sorted(budgets))
+    ]
+    return _plot(measure, "over training, by edit budget", STEP, curves)
+
+
+def _against_budget(metrics: Metrics, measure: str, name: str) -> Plot | None:
+    budgets = _budgets(metrics, measure)
+    step = max((step for points in budgets.values() for step in points), default=0)
+    last = {gamma: points[step] for gamma, points in sorted(budgets.items()) if step in points}
+    curves = [Curve(name, tuple(last), tuple(last.values()))] if last else []
+    return _plot(measure, "against edit budget, last evaluation in training", BUDGET, curves)
+
+
+def _budgets(metrics: Metrics, measure: str) -> dict[float, Points]:
+    """Map budget in percent -> step -> value."""
+    at = re.compile(rf"robust/{measure}@([0-9]+\.?[0-9]*)")
+    return {float(m[1]): points for key, points in metrics.items() if (m := at.fullmatch(key))}
+
+
+def _plot(measure: str, what: str, x: str, curves: list[Curve]) -> Plot | None:
     name = "Success rate" if measure == SUCCESS else score_label(measure)
     unit = "success rate" if measure == SUCCESS else name
-    return [Plot(f"{name} {what}", x, f"{unit}, %", tuple(curves))] if curves else []
+    return Plot(f"{name} {what}", x, f"{unit}, %", tuple(curves)) if curves else None
 
 
 def _curve(name: str, points: Points, metrics: Metrics) -> Curve:
