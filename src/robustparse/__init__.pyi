@@ -4,6 +4,7 @@ from .api.encode import encode
 from .api.evaluate import evaluate, read, sample
 from .api.report import report
 from .api.results import AttackResults
+from .api.share import share
 from .api.substitutes import substitutes
 from .api.worst_of_attacks import worst_of_attacks
 from .attacks.substitution_table import SubstitutionTable
@@ -24,6 +25,7 @@ __all__ = [
     "recipe",
     "report",
     "sample",
+    "share",
     "substitutes",
     "worst_of_attacks",
 ]

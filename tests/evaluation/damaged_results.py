@@ -135,7 +135,7 @@ def _shared(path: Path) -> Value:
 
 def _entry() -> bytes:
     contents = read_contents([CONTRACT / "attacked"])
-    entry = make_entry(contents, (), About("tiny", "A paper", "silver trees"))
+    entry = make_entry(contents, About("tiny", "A paper", "silver trees"))
     bounds = {"lower": entry["clean"], "upper": entry["clean"], "undecided": 0, "inputs": 9}
     run = {"substitutes": "a.jsonl", "edits": [1], "cap": 9, "seed": 0, "data": "a.conllu"}
     (attack,) = entry["attacks"]

@@ -6,7 +6,9 @@ a digest of the others, which shows whether the card was edited.
 
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 
+from robustparse.errors import InputError
 from robustparse.reports.entry import Entry, attack_name, commands_of
 from robustparse.reports.export import titled_tables
 from robustparse.reports.new_entry import About
@@ -21,7 +23,7 @@ _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in r"\`*_[]<>|#"} | {"\n": "
 
 
 def card(entry: Entry, contents: Contents, about: About) -> str:
-    """Return the text of a card; see `is_unedited`.
+    """Return the text of a card; see `check_unedited`.
 
     Args:
         entry: the entry of the model.
@@ -31,9 +33,16 @@ def card(entry: Entry, contents: Contents, about: About) -> str:
     return _marked("\n\n".join([_header(entry, about), *_sections(entry, contents)]) + "\n")
 
 
-def is_unedited(text: str) -> bool:
-    """Tell whether a text is as `card` returned it."""
-    return text == _marked(text.rpartition("\n<!--")[0])
+def check_unedited(path: Path) -> None:
+    """Check that a file is missing, or a card as `card` returned it, which may be replaced.
+
+    Raises:
+        InputError: it is not.
+    """
+    text = path.read_text("utf-8", "replace") if path.is_file() else ""
+    if path.exists() and text != _marked(text.rpartition("\n<!--")[0]):
+        found = "share did not write it, or it was edited since"
+        raise InputError(found, path=path, remedy="move it, and copy your text into the new one")
 
 
 def _marked(text: str) -> str:

@@ -8,7 +8,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.certificate_records import CertificateRun, CertifiedSummary
 from robustparse.evaluation.record_files import converted
 from robustparse.evaluation.records import RunRecord, data_name
-from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, system_of
+from robustparse.evaluation.worst_of_attacks import system_of
 from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.entry import (
     FORMAT,
@@ -45,7 +45,6 @@ class About(NamedTuple):
 
 def make_entry(
     contents: Contents,
-    worst: Sequence[WorstOfAttacks],
     about: About,
     model: ModelEntry | None = None,
     model_digests: Sequence[str] = (),
@@ -53,8 +52,7 @@ def make_entry(
     """Make the entry of a system from its results.
 
     Args:
-        contents: the results of the system.
-        worst: the worst of its attacks.
+        contents: the results of the system, with the worst of its attacks.
         about: what the results do not say.
         model: the shared model, if there is one.
         model_digests: digests of the model's files; empty if the system is not a shared model.
@@ -69,7 +67,7 @@ def make_entry(
     if not systems:
         found, remedy = "no folder of an attack among the results", "add the --out of an attack"
         raise InputError(found, key="--results", remedy=remedy)
-    first, runs = systems[0], [system.run for system in systems]
+    first, worst, runs = systems[0], contents.worst, [system.run for system in systems]
     proven = [system.summary for system in contents.certified]
     check_runs([*runs, *proven], model_digests)
     for summary in proven:
