@@ -6,6 +6,7 @@ from .api.report import report
 from .api.results import AttackResults
 from .api.share import share
 from .api.substitutes import substitutes
+from .api.verify import Verification, verify
 from .api.worst_of_attacks import worst_of_attacks
 from .attacks.substitution_table import SubstitutionTable
 from .data.robust_encoding import Encoding
@@ -16,6 +17,7 @@ __all__ = [
     "CertifiedResults",
     "Encoding",
     "SubstitutionTable",
+    "Verification",
     "attack",
     "certify",
     "encode",
@@ -27,6 +29,7 @@ __all__ = [
     "sample",
     "share",
     "substitutes",
+    "verify",
     "worst_of_attacks",
 ]
 

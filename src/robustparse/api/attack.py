@@ -94,12 +94,14 @@ def attack(
     return results_in(out, made)
 
 
-def victim_source(victim: Victims) -> VictimSource:
-    """Return the source of a victim.
+def victim_source(victim: Victims | VictimSource) -> VictimSource:
+    """Return the source of a victim, or the source itself.
 
     Raises:
         InputError: it is not a victim, or the list mixes checkpoints and models.
     """
+    if isinstance(victim, VictimSource):
+        return victim
     several = list(victim) if isinstance(victim, Sequence) and not isinstance(victim, str) else None
     members = [victim] if several is None else several
     if members and all(isinstance(member, str | Path) for member in members):

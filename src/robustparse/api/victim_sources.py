@@ -35,6 +35,9 @@ from robustparse.victims.black_box import BlackBox
 
 T = TypeVar("T")
 
+DECODING = ("decoder", "beam", "precision", "mean")
+"""The settings of `Checkpoints`, which are options of commands."""
+
 
 @dataclass(frozen=True)
 class Checkpoints:

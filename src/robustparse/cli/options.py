@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import Paths
-from robustparse.api.victim_sources import Checkpoints, NamedVictim
+from robustparse.api.victim_sources import DECODING, Checkpoints, NamedVictim
 from robustparse.data.datamodule import MAX_LENGTH
 from robustparse.data.fractions import FractionOf
 from robustparse.data.shard import Shard
@@ -18,9 +18,6 @@ from robustparse.victims.black_box import BlackBox
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-DECODING = ("decoder", "beam", "precision", "mean")
-"""Options that apply to checkpoints only."""
 
 
 def as_list(value: Any) -> list[Any]:
