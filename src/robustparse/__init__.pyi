@@ -1,4 +1,5 @@
 from .api.attack import attack, recipe
+from .api.augment import augment
 from .api.certify import CertifiedResults, certify
 from .api.encode import encode
 from .api.evaluate import evaluate, read, sample
@@ -19,6 +20,7 @@ __all__ = [
     "SubstitutionTable",
     "Verification",
     "attack",
+    "augment",
     "certify",
     "encode",
     "evaluate",

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from robustparse.api.data_sources import DataFile
-from robustparse.api.printed_tables import terminal
 from robustparse.data.datamodule import SAMPLE
 from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums
@@ -23,6 +22,18 @@ Keep = Literal["changed", "all", "pairs"]
 
 Copies = Iterable[tuple[Example, Sequence[str], bool]]
 """Copies, the words of their originals, and whether they are changed."""
+
+
+class WrittenCopies(NamedTuple):
+    """What was written.
+
+    Attributes:
+        summary: the content of the summary's file.
+        dataset: the files of the dataset, if there is one.
+    """
+
+    summary: dict[str, Any]
+    dataset: list[Path]
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,7 @@ class CopiesFile:
         made: Mapping[str, Any],
         card: Card | None,
         operated: Mapping[str, int] | None = None,
-    ) -> None:
+    ) -> WrittenCopies:
         """Write the copies, the summary (`summary_beside`) and the dataset.
 
         Args:
@@ -117,16 +128,17 @@ class CopiesFile:
             "keep": self.keep,
         }
         sums = {"examples": operated or {}, "copies": counts}
-        write_json(summary_beside(self.path), copies_summary(made, drawn, sums))
+        summary = copies_summary(made, drawn, sums)
+        write_json(summary_beside(self.path), summary)
         if data.shard is not None:
             attacked = operated is None
             run = {"attack": attacked, "made": {} if attacked else made, "drawn": drawn}
             run |= {"limit": data.limit, "columns": data.columns, "sha256": {"data": data.digest()}}
             write_shard(self.path, "augment", str(data.shard), task, run, sums, {"": head})
-        terminal().print(f"{counts['n_copies']} copies in {self.path}", soft_wrap=True)
+        dataset = list[Path]()
         if card is not None:
-            for path in write_dataset(self.path.with_suffix(".dataset"), rows, card):
-                terminal().print(str(path), soft_wrap=True)
+            dataset = write_dataset(self.path.with_suffix(".dataset"), rows, card)
+        return WrittenCopies(summary, dataset)
 
 
 def check_copies(out: Path, copies: int) -> None:

@@ -33,12 +33,11 @@ _ANY_LENGTH = 1 << 30  # words in a sentence; the entry's runs have accepted the
 
 
 class VerifiedRow(NamedTuple):
-    """The answers to the originals, or those under an attack or under all of them.
+    """The scores of the originals, or of an attack or the worst of all attacks.
 
     Attributes:
         name: ``clean``, the name of the attack, or ``worst of attacks``.
-        stored: the headline score by the counts of the entry, in percent.
-        current: the headline score by the counts of the new runs.
+        stored, current: the headline score in percent, by the entry and by the new runs.
         differing: how many sentences have other counts.
     """
 
@@ -88,10 +87,7 @@ def verify(
         entry: see the option of ``robustparse verify``.
         victim: see `robustparse.attack`; by default the model in the folder of the entry. A
             checkpoint computes with the decoding options of the entry.
-        data: see the option of ``robustparse verify``.
-        sentences: see the option of ``robustparse verify``.
-        seed: see the option of ``robustparse verify``.
-        tolerance: see the option of ``robustparse verify``.
+        data, sentences, seed, tolerance: see the options of ``robustparse verify``.
         device: see `robustparse.attack`.
 
     Raises:

@@ -15,7 +15,6 @@ from robustparse.cli.options import (
 )
 from robustparse.errors import InputError
 from robustparse.evaluation.attack_log import Format, write_log
-from robustparse.evaluation.records import Summary
 from robustparse.options.recipe import Recipe
 
 NO_LICENSE = "unknown"
@@ -61,10 +60,11 @@ def attack(
         devices=run.devices,
     )
     summary = attack_run.attacked(attack)
-    print_summary(Path(out).resolve().name, summary)  # the name in `report`
-    if format is not None and summary is not None:
-        for path in write_log(Path(out), as_list(format), license):
-            terminal().print(str(path), soft_wrap=True)
+    if summary is None:
+        return  # another process writes
+    print_table(summary_table({Path(out).resolve().name: summary}))  # the name in `report`
+    for path in [] if format is None else write_log(Path(out), as_list(format), license):
+        terminal().print(str(path), soft_wrap=True)
 
 
 def check_format(shard: str | None, format: object, license: str) -> None:
@@ -82,9 +82,3 @@ def check_format(shard: str | None, format: object, license: str) -> None:
             "--shard and --engine"
         )
         raise InputError("applies to all sentences", key="--format", remedy=remedy)
-
-
-def print_summary(name: str, summary: Summary | None) -> None:
-    """Print the scores of a system; nothing in a process that another one writes for."""
-    if summary is not None:
-        print_table(summary_table({name: summary}))

@@ -1,10 +1,12 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import digest, system_name
 from robustparse.api.printed_tables import pairs_table, print_table, score_table, service_note
 from robustparse.api.victim_sources import Checkpoints
@@ -22,6 +24,7 @@ from robustparse.evaluation.clean import (
 from robustparse.evaluation.evaluated import evaluated
 from robustparse.evaluation.pairs import (
     PairOutcome,
+    PerturbedPair,
     checked_pairs,
     pair_outcomes,
     pairs_report,
@@ -46,6 +49,7 @@ from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import write_json, write_pieces, written
 from robustparse.metrics import PunctuationPolicy
 from robustparse.perturbations.perturbation import Perturbation
+from robustparse.tasks.task import Task
 from robustparse.types import Example, Prediction
 
 
@@ -79,13 +83,8 @@ def evaluate(
     names = [operation.name for operation in perturbed or []]
     check_distinct("--perturbed", names)
     source, file = victim.source(), data.file(seed)
+    _check_shard(file, out, perturbed_files)
     opened = source.open(victim.device)
-    before = counts_of(opened)  # with --engine, it may have scored another shard
-    if file.shard is not None and out is None:
-        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
-    if file.shard is not None and perturbed_files is not None:
-        found, remedy = "is scored as a whole", "leave it out, or score without --shard"
-        raise InputError(found, key="--perturbed_files", remedy=remedy)
     examples = file.examples(opened, punctuation)
     say(*opened.warnings(examples, file.name, punctuation))
     folder = None if out is None else make_folder(Path(out))
@@ -95,25 +94,11 @@ def evaluate(
     hypotheses: Sums = {}
     if hypothesis_only is not None:
         hypotheses = _hypothesis_sums(hypothesis_only, victim.device, examples)
-    clean = list(predictions(opened, examples))
-    noisy = [*perturbed_answers(opened, examples, clean, perturbed or [], seed)]
-    for each in noisy:
-        say(*idle({each.operation: len(each.copies)}, len(examples)))
-    outcomes = {} if pairs is None else pair_outcomes(opened, pairs)
-    service = {name: count - before.get(name, 0) for name, count in counts_of(opened).items()}
-    task, name = opened.task, system_name(source.names)
-    sums: Sums = {
-        "sentences": len(examples),
-        "words": sum(len(example.sentence) for example in examples),
-        "clean": sums_of(task, clean, examples, punctuation),
-        "classes": sums_of(task, clean, examples, punctuation, by_class=True),
-        "perturbed": perturbed_sums(task, examples, noisy, punctuation),
-        "hypothesis_only": hypotheses,
-        "service": service,
-    }
+    answers = _Answers.of(opened, examples, perturbed or [], pairs, seed)
+    sums = answers.sums(punctuation, hypotheses)
     run: dict[str, Any] = {
         "about": {
-            "task": task.name,
+            "task": opened.task.name,
             "checkpoints": source.names,
             "data": file.recorded,
             "punctuation": punctuation,
@@ -123,22 +108,109 @@ def evaluate(
         "hypothesis_only": hypothesis_only,
         "operations": names,
     }
-    pair_scores = pairs_report(outcomes) if outcomes else {}
-    scores = evaluated(task, run, sums, pair_scores)
+    pair_scores = pairs_report(answers.outcomes) if answers.outcomes else {}
+    scores = evaluated(opened.task, run, sums, pair_scores)
     if folder is not None:
-        say(*task.files.not_written(examples, file.name))
-        heads = _write(folder, opened, examples, clean, noisy, outcomes, punctuation)
+        say(*opened.task.files.not_written(examples, file.name))
+        heads = answers.write(folder, punctuation)
         write_json(folder / SCORES, {**scores, "versions": versions()})
         if file.shard is not None:
             digests = {**source.digests(), "data": file.digest()}
             digests |= {"hypothesis_only": digest(hypothesis_only)} if hypothesis_only else {}
-            data_settings = {"limit": data.limit, "columns": columns_of(examples)}
+            data_settings = {"limit": file.limit, "columns": columns_of(examples)}
             settings = {**run, **data_settings, "sha256": digests}
-            blocks = {PERTURBED: len(examples)} if noisy else {}
-            write_shard(folder, "evaluate", str(file.shard), task, settings, sums, heads, blocks)
-    names_of = (*task.scores.names, *task.scores.further)
+            blocks = {PERTURBED: len(examples)} if names else {}
+            shard = str(file.shard)
+            write_shard(folder, "evaluate", shard, opened.task, settings, sums, heads, blocks)
+    _print(system_name(source.names), opened.task, scores, sums, pair_scores)
+
+
+def _check_shard(file: DataFile, out: str | None, perturbed_files: str | None) -> None:
+    """Check that a shard has a folder and no ready-made perturbed texts."""
+    if file.shard is not None and out is None:
+        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
+    if file.shard is not None and perturbed_files is not None:
+        problem, remedy = "is scored as a whole", "leave it out, or score without --shard"
+        raise InputError(problem, key="--perturbed_files", remedy=remedy)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The answers of a victim.
+
+    Attributes:
+        victim: the victim.
+        examples: the sentences.
+        clean: the answers to them.
+        noisy: the answers under each operation.
+        outcomes: the answers to each file of perturbed texts.
+        service: what was asked of a service.
+    """
+
+    victim: AnsweringVictim
+    examples: Sequence[Example]
+    clean: Sequence[Prediction]
+    noisy: Sequence[Perturbed]
+    outcomes: Mapping[str, Sequence[PairOutcome]]
+    service: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        victim: AnsweringVictim,
+        examples: Sequence[Example],
+        operations: Sequence[Perturbation],
+        pairs: Mapping[str, Sequence[PerturbedPair]] | None,
+        seed: int,
+    ) -> Self:
+        """Ask the victim; warn of operations that change few sentences."""
+        before = counts_of(victim)  # with --engine, it may have scored another shard
+        clean = list(predictions(victim, examples))
+        noisy = [*perturbed_answers(victim, examples, clean, operations, seed)]
+        for each in noisy:
+            say(*idle({each.operation: len(each.copies)}, len(examples)))
+        outcomes = {} if pairs is None else pair_outcomes(victim, pairs)
+        service = {name: n - before.get(name, 0) for name, n in counts_of(victim).items()}
+        return cls(victim, examples, clean, noisy, outcomes, service)
+
+    def sums(self, punctuation: PunctuationPolicy, hypotheses: Sums) -> Sums:
+        """Add up what `evaluated` reads."""
+        task, examples, clean = self.victim.task, self.examples, self.clean
+        return {
+            "sentences": len(examples),
+            "words": sum(len(example.sentence) for example in examples),
+            "clean": sums_of(task, clean, examples, punctuation),
+            "classes": sums_of(task, clean, examples, punctuation, by_class=True),
+            "perturbed": perturbed_sums(task, examples, self.noisy, punctuation),
+            "hypothesis_only": hypotheses,
+            "service": self.service,
+        }
+
+    def write(self, folder: Path, punctuation: PunctuationPolicy) -> dict[str, str]:
+        """Write the answers into a folder; return the heads of the files by name."""
+        task, examples = self.victim.task, self.examples
+        predicted = f"predictions{task.files.ending_for(examples)}"
+        answers = {each.id: each.answer for each in self.clean}
+        with written(folder / predicted) as file:
+            pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
+            heads = {predicted: write_pieces(file, pieces), ANSWERS: ""}
+        write_answers_of_rows(folder, task, examples, self.clean, punctuation)
+        (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
+        if self.noisy or self.outcomes:
+            rows = rows_of(self.victim, examples, self.clean, self.noisy)
+            reworded = (row.answers for of_file in self.outcomes.values() for row in of_file)
+            write_perturbed_rows(folder, task, chain(rows, reworded), punctuation)
+            heads[PERTURBED] = ""
+        return heads
+
+
+def _print(
+    name: str, task: Task, scores: Mapping[str, Any], sums: Sums, pair_scores: Mapping[str, Any]
+) -> None:
+    """Print the scores of a system."""
+    hypotheses, service = sums["hypothesis_only"], sums["service"]
     rows = {
-        name: {each: scores[each] for each in names_of},
+        name: {each: scores[each] for each in (*task.scores.names, *task.scores.further)},
         "hypothesis only": scored(task, hypotheses) if hypotheses else {},
         **scores.get("perturbed", {}),
     }
@@ -149,39 +221,13 @@ def evaluate(
         say(f"{name}: {service_note(service)}")
 
 
-def _write(
-    folder: Path,
-    victim: AnsweringVictim,
-    examples: Sequence[Example],
-    clean: Sequence[Prediction],
-    noisy: Sequence[Perturbed],
-    outcomes: Mapping[str, Sequence[PairOutcome]],
-    punctuation: PunctuationPolicy,
-) -> dict[str, str]:
-    """Write the answers into a folder; return the heads of the files by name."""
-    task = victim.task
-    predicted = f"predictions{task.files.ending_for(examples)}"
-    answers = {each.id: each.answer for each in clean}
-    with written(folder / predicted) as file:
-        pieces = task.files.write_all((each, None, answers[each.id]) for each in examples)
-        heads = {predicted: write_pieces(file, pieces), ANSWERS: ""}
-    write_answers_of_rows(folder, task, examples, clean, punctuation)
-    (folder / PERTURBED).unlink(missing_ok=True)  # of an earlier run
-    if noisy or outcomes:
-        rows = rows_of(victim, examples, clean, noisy)
-        reworded = (row.answers for of_file in outcomes.values() for row in of_file)
-        write_perturbed_rows(folder, task, chain(rows, reworded), punctuation)
-        heads[PERTURBED] = ""
-    return heads
-
-
 def _hypothesis_sums(checkpoint: str, device: str, examples: Sequence[Example]) -> Sums:
     """Sum the scores of a classifier that reads only the hypotheses."""
     victim, key = Checkpoints([checkpoint]).open(device), "--hypothesis_only"
     if victim.model.reads_pairs:
-        found = f"{type(victim.model).__name__} reads both texts"
+        problem = f"{type(victim.model).__name__} reads both texts"
         expected, remedy = "a classifier of single texts", "train one on the hypotheses"
-        raise InputError(found, key=key, expected=expected, remedy=remedy)
+        raise InputError(problem, key=key, expected=expected, remedy=remedy)
     if not all(example.sentence.context for example in examples):
         raise InputError("the data are not pairs", key=key, remedy="leave it out")
     return sums_of(victim.task, predictions(victim, examples), examples, "none")

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from rich.table import Table
 
+from robustparse.api.augment import TRIES
 from robustparse.api.printed_tables import plain_table, print_table, terminal
 from robustparse.attacks.candidates.lexicon import Lexicon
-from robustparse.cli.augment import TRIES
 from robustparse.cli.quickstart_sample import Subject
 from robustparse.data.datamodule import SAMPLE, Augmentation
 from robustparse.data.fractions import draw_fraction
