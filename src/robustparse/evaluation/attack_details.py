@@ -48,23 +48,28 @@ class AttackDetails(Accumulator):
         self._candidates, self._unseen = Candidates(), UnseenWords()
         self._tags = Groups(task, lambda record: map(_class_of, record["edited_tags"]))
         self._relations = Groups(task, task.answers.relations)
-        self._perturbed = Counter[str]()  # successes by edited / all words
+        # Successes by the words of the sentence, and by how many of them were edited.
+        self._perturbed: dict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, record: ExampleRecord) -> None:
         """Add a sentence."""
         if record["success"]:
             self._successes.add(record)
-            self._perturbed[f"{len(record['edited'])}/{len(record['tokens'])}"] += 1
+            self._perturbed[str(len(record["tokens"]))][str(len(record["edited"]))] += 1
         for counts in (self._outcomes, self._candidates, self._unseen, self._tags, self._relations):
             counts.add(record)
 
     def summary(self) -> dict[str, Any]:
         """Return the keys; a value is None if a record lacks what it needs."""
-        sums, successes = self._successes.sums, self._perturbed.total()
+        sums = self._successes.sums
+        successes = sums["sentences"]
         # The papers' "perturbed words %" (Jin et al. 2020, Table 3). The sum is exact, so that it
         # does not depend on the order of the sentences.
-        shares = ((*map(int, each.split("/")), n) for each, n in self._perturbed.items())
-        perturbed = sum(Fraction(100.0 * part / whole) * n for part, whole, n in shares)
+        perturbed = sum(
+            Fraction(100.0 * int(edits) / int(words)) * n
+            for words, by_edits in self._perturbed.items()
+            for edits, n in by_edits.items()
+        )
         return {
             "edits_per_success": sums["edits"] / successes if successes else None,
             "queries_per_success": {

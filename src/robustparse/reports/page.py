@@ -7,7 +7,7 @@ and on a narrow screen, and is well-formed XML. This module chooses the content;
 ``style.css`` define its look.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -99,7 +99,7 @@ class Contents:
     scored: list[ScoresRecord] = field(default_factory=list)
     differences: Sequence[Difference] = ()
     unread: Sequence[str] = ()
-    of_evaluated: Sequence[Section] = ()
+    of_evaluated: list[Section] = field(default_factory=list)
     controls: list[tuple[str, str]] = field(default_factory=list)
     worst: Sequence[WorstOfAttacks] = ()
     certified: list[CertifiedSystem] = field(default_factory=list)
@@ -182,57 +182,53 @@ def read_contents(
     contents, unread = Contents(worst=worst), list[InputError]()
     names = names or names_of(folders)
     for folder, name in zip(folders, names, strict=True):
-        trained, transferred = (folder / METRICS).exists(), (folder / TRANSFER).exists()
-        scores, proven = (folder / SCORES).exists(), (folder / CERTIFICATES).exists()
-        if transferred:
-            with noting(unread):
-                contents.heat_maps += read_heat_maps(folder)
-        if scores:
-            with noting(unread):
-                contents.scored.append(read_scores(folder, name))
-        if proven:
-            with noting(unread):
-                contents.certified += filter(None, [read_certified(folder, name, unread)])
-        attacked = ((folder / SUMMARY).exists() and not proven) or (folder / EXAMPLES).exists()
-        # A folder with other results need not hold an attack.
-        if attacked or not (trained or transferred or scores or proven):
-            contents.systems += filter(None, [read_partly(folder, name, unread)])
-        if trained:
-            with noting(unread):
-                contents.runs.append((name, read_training(folder, name)))
-        if (folder / CONTROL).exists():
-            with noting(unread):
-                contents.controls.append((name, read_text(folder / CONTROL).strip()))
+        _read_folder(contents, folder, name, unread)
     if unread and not (contents.names or contents.heat_maps):
         raise unread[0]
     with noting(unread):
         contents.systems = with_budget_curves(contents.systems)
-    of_evaluated = is_evaluated(folders[0])
-    contents.differences = () if of_evaluated else differences
-    compared_rows = differences if of_evaluated else ()
-    contents.of_evaluated = _of_evaluated(folders, names, compared_rows, unread)
+    if is_evaluated(folders[0]):
+        contents.of_evaluated += compared(names, differences, "differences_evaluated")
+    else:
+        contents.differences = differences
+    with noting(unread):
+        contents.of_evaluated += _adversaries(folders, names)
     contents.unread = [str(error) for error in unread]
     return contents
 
 
-def _of_evaluated(
-    folders: Sequence[Path],
-    names: Sequence[str],
-    differences: Sequence[Difference],
-    unread: list[InputError],
-) -> list[Section]:
-    """Make the sections about several evaluated systems, as far as the files can be read."""
-    sections = compared(names, differences, "differences_evaluated")
+def _read_folder(contents: Contents, folder: Path, name: str, unread: list[InputError]) -> None:
+    """Add the results in a folder to the contents, and errors to ``unread``."""
+    readers: dict[str, Callable[[], Any]] = {
+        TRANSFER: lambda: contents.heat_maps.extend(read_heat_maps(folder)),
+        SCORES: lambda: contents.scored.append(read_scores(folder, name)),
+        CERTIFICATES: lambda: contents.certified.extend(
+            filter(None, [read_certified(folder, name, unread)])
+        ),
+        METRICS: lambda: contents.runs.append((name, read_training(folder, name))),
+        CONTROL: lambda: contents.controls.append((name, read_text(folder / CONTROL).strip())),
+    }
+    present = {file for file in readers if (folder / file).exists()}
+    for file, read in readers.items():
+        if file in present:
+            with noting(unread):
+                read()
+    summarized = (folder / SUMMARY).exists() and CERTIFICATES not in present
+    # A folder with other results need not hold an attack.
+    if summarized or (folder / EXAMPLES).exists() or not present - {CONTROL}:
+        contents.systems += filter(None, [read_partly(folder, name, unread)])
+
+
+def _adversaries(folders: Sequence[Path], names: Sequence[str]) -> list[Section]:
+    """Make the section about the adversaries that several evaluated systems share."""
     answered = {
         name: folder
         for name, folder in zip(names, folders, strict=True)
         if (folder / PERTURBED).exists()
     }
-    if len(answered) > 1:
-        with noting(unread):
-            shared = shared_adversaries([*answered.values()])
-            sections += adversaries_section([*answered], shared)
-    return sections
+    if len(answered) < 2:
+        return []
+    return adversaries_section([*answered], shared_adversaries([*answered.values()]))
 
 
 def build_report(
