@@ -25,7 +25,8 @@ from robustparse.files.writing import written
 from robustparse.types import DependencyTree, Example, Sentence
 
 UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored data
-ENDINGS = (".conllu", ".conllx", ".conll")
+TREEBANKS = (".conllu", ".conllx")
+ENDINGS = (*TREEBANKS, ".conll")
 COLUMNS = 10
 # Nine digits are enough for any sentence and fit every integer type.
 _NUMBER = re.compile(r"[0-9]{1,9}")

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from robustparse.data.conllu import is_word
-from robustparse.types import DependencyTree
+from robustparse.data.conllu import TREEBANKS, is_word
+from robustparse.types import DependencyTree, Example
 
 _ID, _FORM, _LEMMA, _FEATS, _HEAD, _LABEL, _GRAPH, _MISC = 0, 1, 2, 5, 6, 7, 8, 9
 _GLUED = "SpaceAfter=No"
@@ -107,6 +107,11 @@ def as_copy(block: str) -> str:
     last = lines.tokens()[-1].columns
     last[_MISC] = _without(last[_MISC], {"SpaceAfter"})
     return lines.joined()
+
+
+def in_treebank(example: Example) -> bool:
+    """Tell whether a sentence was read from a treebank."""
+    return bool(example.block) and example.ending in TREEBANKS
 
 
 def has_graph(block: str) -> bool:

@@ -111,10 +111,6 @@ class ClassificationAnswers(Answers):
             raise InputError(f"got {known!r}", key="probabilities", expected=expected)
         return Label(label, known)
 
-    def difference(self, first: str, second: str, apart: Collection[int] = ()) -> int:
-        """Return 1 if the labels differ, otherwise 0."""
-        return int(first != second)
-
     def kind(self, record: Record) -> str:
         """Return the gold label."""
         return str(self.from_record(record["gold"]))

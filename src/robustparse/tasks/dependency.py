@@ -20,13 +20,12 @@ from robustparse.data.conllu import (
     warn_of_labels,
 )
 from robustparse.data.sample.treebank import sample_treebank
-from robustparse.data.sentence_lines import as_copy, has_graph, with_parse, with_words
+from robustparse.data.sentence_lines import with_parse, with_words
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources, each_path, in_short
 from robustparse.metrics import (
     PunctuationPolicy,
     attachment_scores,
-    counted_words,
     tree_sums,
     unmatched_punctuation,
 )
@@ -47,9 +46,10 @@ from robustparse.tasks.task import (
     Scores,
     Task,
     reworded,
+    scored_words,
 )
 from robustparse.tasks.tree_drawing import CERTIFICATE_LEGEND, LEGEND, draw_judged, draw_pair
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example
 
 
 class DependencyFiles(Files):
@@ -89,16 +89,6 @@ class DependencyFiles(Files):
         """Return the lines of a sentence and the empty line after it; see `with_parse`."""
         block = example.block or block_of(example.sentence, example.gold)
         return f"{with_parse(block, answer or example.gold, words)}\n\n"
-
-    def as_copy(self, example: Example) -> Example:
-        """See `Files.as_copy`; the copy gets another sentence id."""
-        return replace(example, block=example.block and as_copy(example.block))
-
-    def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
-        """Warn of enhanced dependencies, which fit only the original words and parse."""
-        if any(has_graph(example.block) for example in examples if example.block):
-            graphs = "enhanced dependencies (column 9) and empty nodes"
-            yield f"{path}: {graphs} are left out of what is written"
 
     def warnings(
         self,
@@ -163,21 +153,15 @@ class DependencyAnswers(Answers):
             raise InputError(f"got {heads!r}", key="heads", expected=f"{n} heads from 0 to {n}")
         return DependencyTree(tuple(heads), tuple(labels))
 
-    def difference(
-        self, first: DependencyTree, second: DependencyTree, apart: Collection[int] = ()
-    ) -> int:
-        """Count the words whose head or label differs."""
-        pairs = zip(_arcs(first), _arcs(second), strict=True)
-        return sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
+    def parts(self, answer: DependencyTree) -> Sequence[tuple[int, str]]:
+        """Return the head and the label of each word."""
+        return [*zip(answer.heads, answer.labels, strict=True)]
 
-    def of(self, record: Record) -> list[DependencyTree]:
-        """See `Answers.of`; checks that the trees have as many words as the sentence."""
-        n, trees = len(record["tokens"]), super().of(record)
-        for which, tree in zip(ANSWERS, trees, strict=True):
-            if len(tree.heads) != n:
-                got, expected = f"got {list(tree.heads)!r}", f"{n} heads from 0 to {n}"
-                raise InputError(got, key=f"{which}: heads", expected=expected)
-        return trees
+    def check_words(self, answer: DependencyTree, words: int) -> None:
+        """See `Answers.check_words`."""
+        if len(answer.heads) != words:
+            problem, expected = f"got {list(answer.heads)!r}", f"{words} heads from 0 to {words}"
+            raise InputError(problem, key="heads", expected=expected)
 
     def strict_success(self, record: Record) -> dict[str, bool]:
         """Tell whether fewer heads (``uas``), or heads and labels (``las``), are right afterwards.
@@ -187,8 +171,7 @@ class DependencyAnswers(Answers):
         """
         gold, before, after = self.of(record)
         changed = {position + 1 for position in record["edited"]}
-        compared = np.ones(len(gold.heads), dtype=np.bool_)
-        compared[record.get("uncounted", [])] = False
+        compared = scored_words(record)
         ends = zip(gold.heads, before.heads, after.heads, strict=True)
         for position, heads in enumerate(ends):
             compared[position] &= changed.isdisjoint((position + 1, *heads))
@@ -212,10 +195,6 @@ class DependencyScores(Scores):
     further = ("ucm", "lcm")
     sums = ("correct_heads", "correct_labels")
 
-    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
-        """See `counted_words`."""
-        return counted_words(sentence, punctuation)
-
     def correct(
         self, answer: DependencyTree, example: Example, counted: NDArray[np.bool_]
     ) -> dict[str, int]:
@@ -229,12 +208,12 @@ class DependencyScores(Scores):
 
     def right(self, record: Record, when: str) -> dict[str, NDArray[np.bool_]]:
         """See `Scores.right`; each counted word is a part."""
-        gold, *answers = DependencyAnswers().of(record)
-        answer = answers[ANSWERS.index(when) - 1]
-        counted = np.ones(len(gold.heads), dtype=np.bool_)
-        counted[record.get("uncounted", [])] = False
+        answers, counted = DependencyAnswers(), scored_words(record)
+        gold, *both = answers.of(record)
+        answer = both[ANSWERS.index(when) - 1]
         heads = np.array(answer.heads) == np.array(gold.heads)
-        arcs = np.array([a == b for a, b in zip(_arcs(answer), _arcs(gold), strict=True)])
+        pairs = zip(answers.parts(answer), answers.parts(gold), strict=True)
+        arcs = np.array([a == b for a, b in pairs])
         return dict(zip(self.sums, (heads[counted], arcs[counted]), strict=True))
 
 
@@ -277,10 +256,6 @@ def _arc(tree: DependencyTree, words: Sequence[str], word: int) -> str:
     """Describe the arc of a word: ``nsubj of barks``."""
     head = tree.heads[word]
     return f"{tree.labels[word]} of {words[head - 1]}" if head else tree.labels[word]
-
-
-def _arcs(tree: DependencyTree) -> Iterator[tuple[int, str]]:
-    return zip(tree.heads, tree.labels, strict=True)
 
 
 def _are_heads(heads: Sequence[object]) -> bool:

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.sample.tags import sample_tags
-from robustparse.data.sentence_lines import as_copy, has_graph, with_words
+from robustparse.data.sentence_lines import in_treebank, with_words
 from robustparse.data.tables import row_text, table_text
 from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans, split_tag
 from robustparse.data.tags.tag_lines import lines_of
 from robustparse.data.tags.tag_rows import row_of, tagged_row
 from robustparse.data.tags.tagged_sentences import ENDINGS, file_kind, read_tags, tagged_block
-from robustparse.data.tags.treebank_tags import TREEBANKS
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources
-from robustparse.metrics import PunctuationPolicy, counted_words, percent
+from robustparse.metrics import PunctuationPolicy, percent
 from robustparse.tasks.certificate_drawing import (
     CERTIFICATE_LEGEND,
     at_edits,
@@ -44,9 +43,10 @@ from robustparse.tasks.task import (
     Task,
     Written,
     reworded,
+    scored_words,
 )
 from robustparse.tasks.text import template
-from robustparse.types import Example, Sentence, TagSequence
+from robustparse.types import Example, TagSequence
 
 
 class TagFiles(Files):
@@ -108,19 +108,6 @@ class TagFiles(Files):
             tagged_row(example, answer or example.gold, words) for example, words, answer in every
         )
 
-    def as_copy(self, example: Example) -> Example:
-        """See `Files.as_copy`; the copy of a treebank's sentence gets another sentence id."""
-        if example.ending not in TREEBANKS or not example.block:
-            return example
-        return replace(example, block=as_copy(example.block))
-
-    def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
-        """Warn of enhanced dependencies, which fit only the original words."""
-        treebank = (each.block for each in examples if each.ending in TREEBANKS and each.block)
-        if any(map(has_graph, treebank)):
-            graphs = "enhanced dependencies (column 9) and empty nodes"
-            yield f"{path}: {graphs} are left out of what is written"
-
     def warnings(
         self,
         examples: Sequence[Example],
@@ -177,7 +164,7 @@ class TagFiles(Files):
         if not example.block:
             return changed
         same = list(origins) == list(range(len(old)))
-        if example.ending in TREEBANKS and not same:
+        if in_treebank(example) and not same:
             if -1 in origins or len(set(origins)) < len(origins):
                 return None
             changed = replace(changed, block=with_words(example.block, origins))
@@ -216,22 +203,15 @@ class TagAnswers(Answers):
         pairs = zip(words, answer.tags, strict=True)
         return [*(f"{word}: {tag}" for word, tag in pairs), *filter(None, [answer.label])]
 
-    def of(self, record: Record) -> list[TagSequence]:
-        """See `Answers.of`; checks that there is a tag for each word."""
-        n, answers = len(record["tokens"]), super().of(record)
-        for which, answer in zip(ANSWERS, answers, strict=True):
-            if len(answer.tags) != n:
-                found = f"got {len(answer.tags)} tags"
-                raise InputError(found, key=f"{which}: tags", expected=f"{n}, one for each word")
-        return answers
+    def parts(self, answer: TagSequence) -> Sequence[str]:
+        """Return the tags."""
+        return answer.tags
 
     def difference(
         self, first: TagSequence, second: TagSequence, apart: Collection[int] = ()
     ) -> int:
-        """Count the words whose tag differs, and the label if it differs."""
-        pairs = zip(first.tags, second.tags, strict=True)
-        words = sum(a != b and word not in apart for word, (a, b) in enumerate(pairs))
-        return words + (first.label != second.label)
+        """See `Answers.difference`; the label of the text is a part, too."""
+        return super().difference(first, second, apart) + (first.label != second.label)
 
     def strict_success(self, record: Record) -> dict[str, bool]:
         """Tell whether fewer unchanged words have the right tag, or fewer spans are found.
@@ -280,10 +260,6 @@ class TagScores(Scores):
         *("label_accuracy", "frames"),
     )
     sums = ("correct", "correct_spans", "predicted_spans", "gold_spans")
-
-    def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
-        """See `counted_words`; a span counts if its first word does."""
-        return counted_words(sentence, punctuation)
 
     def correct(
         self, answer: TagSequence, example: Example, counted: NDArray[np.bool_]
@@ -367,8 +343,7 @@ class TagScores(Scores):
         """See `Scores.right`; a span is a part at its first word."""
         gold, *answers = TagAnswers().of(record)
         answer = answers[ANSWERS.index(when) - 1]
-        counted = np.ones(len(gold.tags), dtype=np.bool_)
-        counted[record.get("uncounted", [])] = False
+        counted = scored_words(record)
         wanted, found = {*spans(gold.tags)}, {*spans(answer.tags)}
         tags = np.array([a == b for a, b in zip(answer.tags, gold.tags, strict=True)], np.bool_)
         starts = (_starts(each, len(counted)) for each in (found & wanted, found, wanted))

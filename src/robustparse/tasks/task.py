@@ -17,6 +17,7 @@ from robustparse.data.chosen import Choose
 from robustparse.data.columns import Known
 from robustparse.data.reading import Reading
 from robustparse.data.sample.generator import Sample
+from robustparse.data.sentence_lines import as_copy, has_graph, in_treebank
 from robustparse.errors import InputError, located
 from robustparse.files.paths import Sources
 from robustparse.metrics import PunctuationPolicy, counted_words
@@ -108,12 +109,17 @@ class Files(ABC):
         yield from (self.write(*written) for written in examples)
 
     def as_copy(self, example: Example) -> Example:
-        """Return an example that can stand in a file next to its original; by default unchanged."""
-        return example
+        """Return an example that can stand in a file next to its original.
+
+        A sentence of a treebank gets another sentence id.
+        """
+        return replace(example, block=as_copy(example.block)) if in_treebank(example) else example
 
     def not_written(self, examples: Sequence[Example], path: str | Path) -> Iterator[str]:
-        """Yield warnings about content of the file ``path`` that `write` omits; by default none."""
-        yield from ()
+        """Warn of content of the file ``path`` that `write` omits, as it fits only the original."""
+        if any(in_treebank(each) and has_graph(each.block) for each in examples):
+            graphs = "enhanced dependencies (column 9) and empty nodes"
+            yield f"{path}: {graphs} are left out of what is written"
 
     def check(
         self,
@@ -254,7 +260,10 @@ class Answers(ABC):
         """
         return [str(answer)]
 
-    @abstractmethod
+    def parts(self, answer: Any) -> Sequence[Any] | None:
+        """Return the part of each word; by default None: the answer is one part."""
+        return None
+
     def difference(self, first: Any, second: Any, apart: Collection[int] = ()) -> int:
         """Count the parts in which two answers to equally long texts differ.
 
@@ -263,17 +272,34 @@ class Answers(ABC):
             second: an answer.
             apart: positions of words, from 0, whose parts are not compared.
         """
+        parts, others = self.parts(first), self.parts(second)
+        if parts is None or others is None:
+            return int(first != second)
+        pairs = enumerate(zip(parts, others, strict=True))
+        return sum(part != other and word not in apart for word, (part, other) in pairs)
+
+    def check_words(self, answer: Any, words: int) -> None:
+        """Check that an answer with `parts` has one for each word.
+
+        Raises:
+            InputError: it has more or fewer.
+        """
+        parts = self.parts(answer)
+        if parts is not None and len(parts) != words:
+            problem, expected = f"got {len(parts)} {self.part}s", f"{words}, one for each word"
+            raise InputError(problem, key=f"{self.part}s", expected=expected)
 
     def of(self, record: Record) -> list[Any]:
         """Return the three `ANSWERS` of a line.
 
         Raises:
-            InputError: see `from_record`; the key names the answer too.
+            InputError: see `from_record` and `check_words`; the key names the answer too.
         """
         answers = []
         for which in ANSWERS:
             try:
                 answers.append(self.from_record(record[which]))
+                self.check_words(answers[-1], len(record["tokens"]))
             except InputError as error:
                 error.key = f"{which}: {error.key}"
                 raise
@@ -335,13 +361,13 @@ class Scores(ABC):
     further: tuple[str, ...]
     sums: tuple[str, ...]
 
-    @abstractmethod
     def counted(self, sentence: Sentence, punctuation: PunctuationPolicy) -> NDArray[np.bool_]:
         """Return which parts of an answer are scored, ``(words,)``, or ``(1,)`` for a whole text.
 
         Raises:
             InputError: the sentence lacks what the policy needs.
         """
+        return counted_words(sentence, punctuation)
 
     @abstractmethod
     def correct(self, answer: Any, example: Example, counted: NDArray[np.bool_]) -> dict[str, int]:
@@ -447,3 +473,10 @@ def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -
 
     tags = {name: of_words(getattr(sentence, name)) for name in ("upos", "xpos", "feats")}
     return replace(sentence, words=tuple(words), **tags)
+
+
+def scored_words(record: Record) -> NDArray[np.bool_]:
+    """Return which words of a line of ``examples.jsonl`` are scored, ``(words,)``."""
+    scored = np.ones(len(record["tokens"]), dtype=np.bool_)
+    scored[record.get("uncounted", [])] = False
+    return scored

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from robustparse.data.chosen import Choose
 from robustparse.data.columns import check_alike, tell
-from robustparse.data.conllu import COLUMNS, blocks, file_ending
+from robustparse.data.conllu import COLUMNS, TREEBANKS, blocks, file_ending
 from robustparse.data.length import check_length
 from robustparse.data.tables import is_dataset, is_parquet
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio, unread_spans
 from robustparse.data.tags.tag_lines import read_lines, tagged_lines
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence, TagReader
 from robustparse.data.tags.tag_rows import read_rows
-from robustparse.data.tags.treebank_tags import TREEBANKS, read_treebank, tagged_treebank
+from robustparse.data.tags.treebank_tags import read_treebank, tagged_treebank
 from robustparse.errors import InputError, located
 from robustparse.files.compression import plain_ending
 from robustparse.files.paths import Sources, each_path, in_short

@@ -19,7 +19,6 @@ from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.errors import InputError
 from robustparse.types import Example, Layout, Row, TagSequence
 
-TREEBANKS = (".conllu", ".conllx")
 _COLUMN = {"upos": 3, "xpos": 4, "feats": 5, "misc": 9}
 
 
