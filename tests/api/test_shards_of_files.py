@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from robustparse.api.data_sources import DataFile
-from robustparse.data.columns import Known, tell
+from robustparse.data.columns import tell
+from robustparse.data.known import Known
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError
 from robustparse.files import reading

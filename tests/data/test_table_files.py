@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from robustparse.data.columns import Known, labels_are_numbers
+from robustparse.data.known import Known
+from robustparse.data.labels import labels_are_numbers
 from robustparse.data.splits import find_split
 from robustparse.data.tables import ENDINGS, ending_of, read_table
 from robustparse.data.text_datamodule import TextDataModule

@@ -11,7 +11,7 @@ from seqeval import metrics
 from seqeval.scheme import IOB2
 
 from random_tags import random_tags
-from robustparse.data.columns import Known
+from robustparse.data.known import Known
 from robustparse.data.sample.tags import sample_tags
 from robustparse.data.splits import find_split
 from robustparse.data.tags.datamodule import TagDataModule

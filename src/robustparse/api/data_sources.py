@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from robustparse.api.inputs import check_same_kind, data_files, digest, file_names
 from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.api.victim_sources import VictimSource, known_to
-from robustparse.data.columns import Known
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
+from robustparse.data.known import Known
 from robustparse.data.length import check_length
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError, check_least, check_seed, whole_number

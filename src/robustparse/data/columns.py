@@ -1,4 +1,4 @@
-"""Find the header of a table, and the columns of the texts and the label.
+"""Find the columns of the texts and the label of a table.
 
 Columns are chosen in this order: the names in ``--columns``; the columns of the model's training
 data, if the table has them; usual names; positions (text, label or premise, hypothesis, label).
@@ -6,47 +6,24 @@ data, if the table has them; usual names; positions (text, label or premise, hyp
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from robustparse.data.chosen import repeatable
+from robustparse.data.headers import is_one_name, last_cell, last_cells, with_names
+from robustparse.data.known import Known
+from robustparse.data.labels import is_label, label_text
 from robustparse.data.tables import NumberedRow, Table
 from robustparse.errors import InputError
 from robustparse.types import ColumnName, Example, Layout
 
 log = logging.getLogger(__name__)
 
-NO_LABEL = ("-", "-1")
-"""Markers of a missing label, unless the data use them as labels."""
-
 NAME_THEM = "name the columns of the text and of the label with --columns"
 
 _DIVIDERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "vertical bars"}
-
-_ENOUGH = 10  # smallest number of rows whose labels show whether the first line is a header
-_RARE = 0.1  # largest fraction of these rows that may have a label that occurs only once
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the model and the other files of a corpus tell about a table.
-
-    Args:
-        columns: column names in the model's training data; used if the table has them.
-        labels: all labels of the model; None without a classifier.
-        numbers: whether the labels of its training data are numbers.
-        elsewhere: returns the label counts of the other files of the corpus.
-        first_rows: returns the first rows of the other files of the corpus.
-    """
-
-    columns: Sequence[str] | None = None
-    labels: Collection[str] | None = None
-    numbers: bool = False
-    elsewhere: Callable[[], Mapping[str, int]] = field(default=dict)
-    first_rows: Callable[[], Collection[Sequence[Any]]] = field(default=tuple)
 
 
 @dataclass(frozen=True)
@@ -106,34 +83,9 @@ def columns_of(examples: Sequence[Example]) -> list[str] | None:
     return [*map(str, row.layout.texts), str(row.layout.label)]
 
 
-def labels_are_numbers(examples: Sequence[Example]) -> bool:
-    """Tell whether all labels were numbers, or true and false, in JSON or Parquet."""
-    rows = [example.row for example in examples]
-    return bool(rows) and all(
-        row is not None and is_number(row.values.get(row.layout.label)) for row in rows
-    )
-
-
-def is_number(value: object) -> bool:
-    """Tell whether the label in a cell is a whole number, such as 5 or 5.0, or true or false."""
-    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-
-
-def is_label(value: object) -> bool:
-    """Tell whether a cell can hold a label: a text or a whole number."""
-    return isinstance(value, str) or is_number(value)
-
-
-def label_text(value: object) -> str:
-    """Return the label in a cell as text; empty if it is missing."""
-    missing = value is None or value != value  # NaN marks a missing cell, and differs from itself
-    return "" if missing else str(value).strip()
-
-
-def choose(
-    table: Table, columns: Sequence[str] | None, known: Known, form: Format, labelled: bool
-) -> Rows:
-    """Choose the columns of a table, and whether its first row is a header.
+@dataclass(frozen=True)
+class ColumnChoice:
+    """Chooses the columns of a table, and whether its first row is a header.
 
     Args:
         table: a table from `read_table`.
@@ -141,16 +93,7 @@ def choose(
         known: what the model and the corpus tell about the table.
         form: the format of this kind of data.
         labelled: whether the label column is required.
-
-    Raises:
-        InputError: a column is missing, or the columns cannot be identified.
     """
-    return _Choice(table, columns, known, form, labelled).rows()
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """What the choice of the columns of a table depends on, see `choose`."""
 
     table: Table
     columns: Sequence[str] | None
@@ -159,7 +102,11 @@ class _Choice:
     labelled: bool
 
     def rows(self) -> Rows:
-        """Choose the columns."""
+        """Choose the columns.
+
+        Raises:
+            InputError: a column is missing, or the columns cannot be identified.
+        """
         table, form = self.table, self.form
         if table.named:
             return self._by_name()
@@ -177,7 +124,7 @@ class _Choice:
             [*names, form.labels[0]] for names in texts
         ]:
             raise self._no_header(self.columns)
-        if _is_one_name(table):
+        if is_one_name(table):
             return self._below(cells)._rows((cells[0],), form.labels[0])
         if len(cells) > 1 and form.is_header(table, self.known):
             if len(cells) not in form.widths:
@@ -186,7 +133,7 @@ class _Choice:
             return self._below(cells)._by_position(line)
         return self._by_position(line)
 
-    def _below(self, cells: Sequence[str]) -> "_Choice":
+    def _below(self, cells: Sequence[str]) -> "ColumnChoice":
         """Take the first row for a header, and say so."""
         tell(
             f"{self.table.path}: line {self.table.first[0]} is taken for a header "
@@ -220,7 +167,7 @@ class _Choice:
         if (texts and labels) or not (texts or labels or remembered):
             return texts
         # A text may consist of such a word. Its label then also occurs in other rows.
-        first, others = _last_cells(self.table)
+        first, others = last_cells(self.table)
         return len(cells) == 1 or first not in others
 
     # Columns without names
@@ -391,13 +338,13 @@ def choose_alike(
     form: Format,
     labelled: bool,
 ) -> list[Rows]:
-    """Choose the columns of each of several tables that are read as one; see `choose`.
+    """Choose the columns of each of several tables that are read as one.
 
     Raises:
-        InputError: see `choose`; or the tables have different columns.
+        InputError: see `ColumnChoice.rows`; or the tables have different columns.
     """
     chosen = [
-        choose(table, columns, each, form, labelled)
+        ColumnChoice(table, columns, each, form, labelled).rows()
         for table, each in zip(tables, _with_others(tables, known), strict=True)
     ]
     check_alike([(rows.table.path, _described(rows)) for rows in chosen])
@@ -433,7 +380,7 @@ def _with_others(tables: Sequence[Table], known: Known) -> list[Known]:
     @cache
     def counts() -> dict[int, Counter[str]]:
         return {
-            number: Counter(_last_cell(values) for _, values in table.others)
+            number: Counter(last_cell(values) for _, values in table.others)
             for number, table in unnamed.items()
         }
 
@@ -469,60 +416,6 @@ def _described(rows: Rows) -> str:
     return f"{kind} with the columns {used}{header}"
 
 
-def is_label_header(table: Table, known: Known) -> bool:
-    """Tell from the labels whether the first row of a table is a header.
-
-    It is not if the classifier knows its label, in any casing, or if its label occurs elsewhere in
-    the corpus. Otherwise it is if its cells are single words and every other row holds a longer
-    text. With a classifier, it also is if the classifier knows the labels of at least half of the
-    other rows; without one, if another file of the corpus begins with the same row, or if there are
-    enough rows and few other labels occur only once.
-    """
-    first, others = _last_cells(table)
-    if not first or first in NO_LABEL:
-        return False
-    rest = Counter(others)
-    if first in rest:
-        return False
-    if known.labels is not None:
-        answered = sum(rest[label] for label in {*known.labels})
-        enough = 2 * answered >= max(1, rest.total())
-        is_label = first.casefold() in map(str.casefold, known.labels)  # perhaps in other casing
-        return not is_label and (enough or _is_row_of_words(table))
-    counts = Counter(known.elsewhere())
-    if first in counts:
-        return False
-    if _is_row_of_words(table) or [*table.first[1].values()] in map(list, known.first_rows()):
-        return True
-    counts.update(rest)
-    rare = sum(count == 1 for count in counts.values())
-    return counts.total() >= _ENOUGH and rare <= _RARE * counts.total()
-
-
-def _is_row_of_words(table: Table) -> bool:
-    """Tell whether the first row holds single words only, and every other row a longer text.
-
-    The first cell may be empty, as above the row numbers that spreadsheets and R write.
-    """
-    first, *cells = map(label_text, table.first[1].values())
-    words = [first, *cells] if first else cells
-    if not all(len(cell.split()) == 1 and any(map(str.isalpha, cell)) for cell in words):
-        return False
-    texts = (any(" " in label_text(cell) for cell in row.values()) for _, row in table.others)
-    return next(texts, False) and all(texts)
-
-
-def _is_one_name(table: Table) -> bool:
-    """Tell whether a table of one quoted or CSV column begins with its name, whatever that is.
-
-    It does if the first cell is one word, and all others are several.
-    """
-    if table.kind not in ("csv", "quoted tsv") or any(len(values) > 1 for _, values in table.rows):
-        return False
-    first, *others = (len(label_text(values[0]).split()) for _, values in table.rows)
-    return first == 1 and bool(others) and min(others) > 1
-
-
 @cache
 def tell(message: str) -> None:
     """Log how a file is interpreted: once, and only in the first process of a training."""
@@ -531,62 +424,6 @@ def tell(message: str) -> None:
     rank_zero_only(log.warning)("%s", message)
 
 
-def _last_cells(table: Table) -> tuple[str, Iterator[str]]:
-    """Return the last cell of the first row, and those of all rows that differ from it."""
-    first = table.first[1]
-    others = (_last_cell(values) for _, values in table.others if values != first)
-    return _last_cell(first), others
-
-
-def _last_cell(values: dict[ColumnName, Any]) -> str:
-    return label_text(next(reversed(values.values())))
-
-
 def _holds_slots(row: NumberedRow) -> bool:
     cells = [*row[1].values()]
     return len(cells) > 3 and str(cells[3]).lstrip().startswith("{")
-
-
-def with_names(table: Table) -> Table:
-    """Return the table with its first row as column names.
-
-    Raises:
-        InputError: a name is repeated; there is no other row; or a row has another length or
-            repeats the header.
-    """
-    line, first = table.first
-    names = [label_text(name) for name in first.values()]
-    if names.count("") > 1:  # as pandas names them; spreadsheets write empty columns at the end
-        names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
-    if twice := [name for name in names if names.count(name) > 1]:
-        found = f"the column {twice[0]!r} twice"
-        raise InputError(found, path=table.path, line=line, expected="a different name for each")
-    rows = repeatable(lambda: _with_names(table, names), table.kept)
-    if not sum(1 for _ in rows):  # this pass also checks every row
-        found = f"a header ({', '.join(names)}) without texts"
-        raise InputError(found, path=table.path, line=line)
-    return replace(table, named=True, rows=rows)
-
-
-def _with_names(table: Table, names: Sequence[str]) -> Iterator[NumberedRow]:
-    """Yield all rows but the first, with its cells as the names of their values."""
-    line, first = table.first
-    for number, values in table.others:
-        if len(values) != len(names):
-            found, expected = f"{len(values)} columns", f"{len(names)}, as in line {line}"
-            numbered = all(len(values) == len(names) + 1 for _, values in table.others)
-            remedy = (
-                "if the first column holds numbers or names of rows, as R writes them, add a name "
-                f"for it in front of line {line}, or write the file with row.names = FALSE"
-            )
-            raise InputError(
-                found,
-                path=table.path,
-                line=number,
-                expected=expected,
-                remedy=remedy if numbered else None,
-            )
-        if values == first:
-            found = f"the header of line {line} again"
-            raise InputError(found, path=table.path, line=number, remedy="remove the line")
-        yield number, dict(zip(names, values.values(), strict=True))

@@ -16,8 +16,9 @@ from pytorch_lightning.utilities import rank_zero_only
 from torch import nn
 
 from robustparse.data.batch import EncodedCorpus
-from robustparse.data.columns import columns_of, labels_are_numbers
+from robustparse.data.columns import columns_of
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
+from robustparse.data.labels import labels_are_numbers
 from robustparse.data.length import check_length
 from robustparse.data.sample.generator import Sample
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from robustparse.data.columns import Known
 from robustparse.data.datamodule import LIMIT, DataModule, warn
+from robustparse.data.known import Known
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.tables import ENDINGS, read_table
 from robustparse.data.text_files import count_labels, read_texts

@@ -14,19 +14,23 @@ from typing import Any
 from robustparse.data.chosen import Choose, chosen_examples
 from robustparse.data.columns import (
     NAME_THEM,
-    NO_LABEL,
+    ColumnChoice,
     Format,
-    Known,
     Rows,
     check_columns,
-    choose,
     choose_alike,
     delimiters,
+    tell,
+)
+from robustparse.data.headers import is_label_header
+from robustparse.data.known import Known
+from robustparse.data.labels import (
+    FLOAT,
+    NO_LABEL,
     is_label,
-    is_label_header,
     is_number,
     label_text,
-    tell,
+    label_value,
 )
 from robustparse.data.length import check_length
 from robustparse.data.tables import Table, ending_of, read_table, without_raw
@@ -48,7 +52,6 @@ TEXTS = Format(
     is_header=is_label_header,
 )
 
-_FLOAT = re.compile(r"^([+-]?\d+)\.0+$")  # a whole number in a column of floats of pandas
 _INTEGERS = "in pandas, .astype('Int64') makes whole numbers, also of a column with gaps"
 _ENOUGH = 10  # smallest number of rows that show whether texts and labels are swapped
 _CLASS = 0.1  # smallest fraction of rows with -1 that makes -1 a class beside 0 and 1
@@ -172,7 +175,7 @@ def _names(several: Sequence[Rows]) -> str:
 def count_labels(table: Table, columns: Sequence[str] | None = None) -> Counter[str]:
     """Count the labels of a table, except in the first row, which may be a header."""
     if table.named:
-        rows = choose(table, columns, Known(), TEXTS, True)
+        rows = ColumnChoice(table, columns, Known(), TEXTS, True).rows()
         labels = [label_text(values[rows.layout.label]) for _, values in rows.table.rows]
     else:
         labels = [label_text(next(reversed(values.values()))) for _, values in table.others]
@@ -272,15 +275,15 @@ def _count_words(texts: Iterable[str]) -> int:
 
 def _check_numbers(labels: Counter[str], several: Sequence[Rows], known: Known) -> None:
     """Check that no label is 1 in some rows, and 1.0 in others, in other files or in the model."""
-    others = known.labels or (known.elsewhere() if any(map(_FLOAT.fullmatch, labels)) else ())
+    others = known.labels or (known.elsewhere() if any(map(FLOAT.fullmatch, labels)) else ())
     spellings: dict[str, set[str]] = {}
     for label in (*labels, *others):
-        spellings.setdefault(_FLOAT.sub(r"\1", label), set()).add(label)
+        spellings.setdefault(FLOAT.sub(r"\1", label), set()).add(label)
     if max(map(len, spellings.values()), default=1) == 1:
         return
     for rows, line, values in each_row(several):
         label = label_text(values.get(rows.layout.label))
-        for other in spellings[_FLOAT.sub(r"\1", label)] - {label}:
+        for other in spellings[FLOAT.sub(r"\1", label)] - {label}:
             found = f"the label {label}, which elsewhere is {other}"
             remedy = f"write all labels alike; {_INTEGERS}"
             raise InputError(found, path=rows.table.path, line=line, expected=other, remedy=remedy)
@@ -359,12 +362,3 @@ def changed_row(example: Example, words: Sequence[str] | None, answer: str | Non
         number = row.layout.numbers or is_number(row.values.get(column))
         changes[column] = label_value(label, number)
     return Row(row.line, {**row.values, **changes}, row.layout)
-
-
-def label_value(label: str, number: bool) -> str | float:
-    """Convert a label back to a number or boolean if the column holds such values."""
-    if number and label in ("True", "False"):
-        return label == "True"
-    if number and _FLOAT.fullmatch(label):
-        return float(label)
-    return int(label) if number and re.fullmatch("-?[1-9][0-9]*|0", label) else label

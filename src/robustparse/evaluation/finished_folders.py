@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from robustparse.data.columns import Known
+from robustparse.data.known import Known
 from robustparse.errors import InputError
 from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.record_files import REMEDY, converted, read_record

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robustparse.attacks.victim import LexicalVictim
-from robustparse.data.columns import label_text, with_names
+from robustparse.data.headers import with_names
+from robustparse.data.labels import label_text
 from robustparse.data.tables import ENDINGS, read_table
 from robustparse.data.text_files import words_of
 from robustparse.errors import InputError, located

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.chosen import Choose
-from robustparse.data.columns import Known
+from robustparse.data.known import Known
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.chosen import Choose
-from robustparse.data.columns import Known
 from robustparse.data.conllu import (
     ENDINGS,
     UNLEARNED,
@@ -19,6 +18,7 @@ from robustparse.data.conllu import (
     read_treebank,
     warn_of_labels,
 )
+from robustparse.data.known import Known
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.sentence_lines import with_parse, with_words
 from robustparse.errors import InputError

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.chosen import Choose
-from robustparse.data.columns import Known
+from robustparse.data.known import Known
 from robustparse.data.reading import Reading
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.tables import without_raw

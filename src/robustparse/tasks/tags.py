@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.chosen import Choose
-from robustparse.data.columns import Known
+from robustparse.data.known import Known
 from robustparse.data.sample.tags import sample_tags
 from robustparse.data.sentence_lines import in_treebank, with_words
 from robustparse.data.tables import row_text, table_text

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.chosen import Choose
-from robustparse.data.columns import Known
+from robustparse.data.known import Known
 from robustparse.data.reading import Reading
 from robustparse.data.sample.generator import Sample
 from robustparse.data.sentence_lines import as_copy, has_graph, in_treebank

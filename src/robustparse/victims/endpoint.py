@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal, cast, get_args
 
 from robustparse.attacks.victim import Scores
-from robustparse.data.columns import Known
+from robustparse.data.known import Known
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.grammars import language_of
 from robustparse.tasks.registry import named

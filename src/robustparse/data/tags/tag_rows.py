@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.data.chosen import repeatable
-from robustparse.data.columns import is_label, is_number, label_text
+from robustparse.data.labels import is_label, is_number, label_text, label_value
 from robustparse.data.tables import Table, ending_of, read_table
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
-from robustparse.data.text_files import label_value
 from robustparse.errors import InputError, located
 from robustparse.types import ColumnName, Example, Layout, Row, Sentence, TagSequence
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.data.chosen import Choose, chosen_examples
-from robustparse.data.columns import Format, Known, check_columns, choose_alike, label_text
+from robustparse.data.columns import Format, check_columns, choose_alike
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
+from robustparse.data.known import Known
+from robustparse.data.labels import label_text
 from robustparse.data.length import check_length
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.tables import ENDINGS, Table, read_table
