@@ -58,8 +58,8 @@ class CopiesFile:
 
     def __post_init__(self) -> None:
         if self.license is not None and self.keep != "pairs":
-            found, remedy = f"a dataset holds pairs, got --keep {self.keep}", "set --keep pairs"
-            raise InputError(found, key="--format", remedy=remedy)
+            problem, remedy = f"a dataset holds pairs, got --keep {self.keep}", "set --keep pairs"
+            raise InputError(problem, key="--format", remedy=remedy)
 
     def check(self, task: Task) -> None:
         """Check that the name of the file fits the data's format and is not a data file.

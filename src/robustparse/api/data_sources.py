@@ -105,8 +105,8 @@ class DataFile:
         files = task.files
         if self.names == (SAMPLE,):
             if self.columns is not None:
-                found = f"the data {SAMPLE!r} have no columns"
-                raise InputError(found, key="--columns", remedy="leave it out")
+                problem = f"the data {SAMPLE!r} have no columns"
+                raise InputError(problem, key="--columns", remedy="leave it out")
             whole = files.sample(self.seed, self.split)
             for example in whole:
                 check_length(example.sentence, self.max_length, "--max_length")

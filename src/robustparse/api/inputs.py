@@ -34,8 +34,8 @@ def checkpoint_files(paths: Paths) -> list[str]:
     files = [str(checkpoint_file(path)) for path in several]
     for first, second in combinations(files, 2):
         if Path(first).samefile(second):
-            found, remedy = f"is given twice, as {first}", "give each model once"
-            raise InputError(found, path=second, key="--checkpoint", remedy=remedy)
+            problem, remedy = f"is given twice, as {first}", "give each model once"
+            raise InputError(problem, path=second, key="--checkpoint", remedy=remedy)
     return files
 
 
@@ -99,8 +99,8 @@ def data_files(names: str | Sequence[str]) -> tuple[str, ...]:
     seen: dict[str, str] = {}
     for file in files:
         if file in (SAMPLE, "-"):
-            found = f"{file!r} cannot be combined with other data"
-            raise InputError(found, key="--data", remedy="leave the others out")
+            problem = f"{file!r} cannot be combined with other data"
+            raise InputError(problem, key="--data", remedy="leave the others out")
         first = seen.setdefault(os.path.realpath(file), file)
         if first is not file:
             same = "" if first == file else f", as {first}"

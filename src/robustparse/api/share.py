@@ -111,16 +111,19 @@ def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Seque
     expected, sentences = len(entry["counted"]), scores.get("n_sentences")
     if sentences != expected:
         remedy = "run evaluate again with the --data and --limit of the attacks"
-        found = f"has {sentences} sentences"
-        raise InputError(found, path=path, expected=f"{expected}", remedy=remedy)
+        problem = f"has {sentences} sentences"
+        raise InputError(problem, path=path, expected=f"{expected}", remedy=remedy)
     with as_written(path, "evaluate"):
         data = DataFile(scores["data"])
         victims = [str(each) for each in scores["checkpoints"]]
     checkpoints = [] if "victim" in scores else victims
     for file in [*checkpoints, *(data.names if entry["data"]["sha256"] else [])]:
         if not Path(file).exists():
-            found, remedy = f"names {file}, which is missing", "move it back, or run evaluate again"
-            raise InputError(found, path=path, remedy=remedy)
+            problem, remedy = (
+                f"names {file}, which is missing",
+                "move it back, or run evaluate again",
+            )
+            raise InputError(problem, path=path, remedy=remedy)
     attacked = run.get("sha256", {})
     digests = {**attacked, "data": data.digest()}
     if checkpoints:

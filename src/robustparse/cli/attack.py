@@ -74,8 +74,8 @@ def check_format(shard: str | None, format: object, license: str) -> None:
         InputError: ``--format`` is given with ``--shard``, or ``--license`` without a dataset.
     """
     if license != NO_LICENSE and "dataset" not in as_list(format):
-        found, remedy = "applies to --format dataset only", "add that, or leave this out"
-        raise InputError(found, key="--license", remedy=remedy)
+        problem, remedy = "applies to --format dataset only", "add that, or leave this out"
+        raise InputError(problem, key="--license", remedy=remedy)
     if shard is not None and format is not None:
         remedy = (
             "leave it out; after merging, run it again with --format and the merged --out, without "

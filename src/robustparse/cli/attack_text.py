@@ -43,8 +43,8 @@ def attack_text(
     """
     text, context, interactive = typed.text, typed.context, typed.interactive
     if (text is None) != interactive:
-        found = "both are given" if interactive else "neither is given"
-        raise InputError(found, key="--text, --interactive", expected="exactly one of them")
+        problem = "both are given" if interactive else "neither is given"
+        raise InputError(problem, key="--text, --interactive", expected="exactly one of them")
     if context is not None and interactive:
         remedy = "begin each line with the premise and a tab"
         raise InputError("applies to --text only", key="--context", remedy=remedy)

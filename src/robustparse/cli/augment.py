@@ -149,16 +149,16 @@ def _task(data: str, name: str | None, language: str | None) -> Task:
     if language is None:
         return task_of(data) if name is None else named(name)
     if name not in (None, "semantic"):
-        found = f"got {language!r}, but the task {name} has no logical forms"
-        raise InputError(found, key="--language", remedy="leave it out")
+        problem = f"got {language!r}, but the task {name} has no logical forms"
+        raise InputError(problem, key="--language", remedy="leave it out")
     return semantic_task(language_named(language).name)
 
 
 def _drawn(fraction: float | None, tokens: float | None) -> tuple[float, FractionOf]:
     """Return the fraction to copy and its unit."""
     if fraction is not None and tokens is not None:
-        found = "--fraction counts sentences and --tokens words"
-        raise InputError(found, remedy="give one of them")
+        problem = "--fraction counts sentences and --tokens words"
+        raise InputError(problem, remedy="give one of them")
     if tokens is not None:
         return tokens, "tokens"
     return 1.0 if fraction is None else fraction, "sentences"

@@ -96,8 +96,8 @@ def ensemble(
     modules = [made(DataModule, each.settings["data"]) for each in members]
     module: DataModule = modules[0]
     if any(_data(each) != _data(module) for each in modules):
-        found, remedy = "the models have different test data", "name one --data.folder for all"
-        raise InputError(found, key="--embeddings", remedy=remedy)
+        problem, remedy = "the models have different test data", "name one --data.folder for all"
+        raise InputError(problem, key="--embeddings", remedy=remedy)
     module.examples("test")  # so that a mistake in them is found before training
     trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
     set_options = ((f"--{name}", str(getattr(decoding, name))) for name in are_set(decoding))
@@ -111,8 +111,8 @@ def ensemble(
         kept = read_json(folder / RESULT, dict)["systems"] if (folder / RESULT).exists() else {}
         for name, parts in systems.items():
             if (others := kept.get(name, parts)) != parts:
-                found = f"{name} is the ensemble of {', '.join(others)}"
-                raise InputError(found, path=folder / RESULT, remedy="choose another --out")
+                problem = f"{name} is the ensemble of {', '.join(others)}"
+                raise InputError(problem, path=folder / RESULT, remedy="choose another --out")
         for member in [each for each in members if not each.is_finished()]:
             say(f"training {member.folder.name}")
             member.train()
@@ -179,8 +179,11 @@ def _recipes(paths: Sequence[str]) -> dict[str, str]:
     for path in paths:
         Recipe.read(path)  # so that a mistake in it is found before training
         if "gradients" in RecipeFacts.read(Path(path)).needs:
-            found, remedy = "needs gradients, which an ensemble lacks", "choose a black-box recipe"
-            raise InputError(found, path=path, key="--attack", remedy=remedy)
+            problem, remedy = (
+                "needs gradients, which an ensemble lacks",
+                "choose a black-box recipe",
+            )
+            raise InputError(problem, path=path, key="--attack", remedy=remedy)
     return recipes
 
 

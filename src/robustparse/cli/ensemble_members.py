@@ -68,13 +68,13 @@ class Member:
         if not (self.folder / LAST).exists():
             return False
         if not path.exists():
-            found = f"holds a run but no {RECORD}, which describes it"
-            raise InputError(found, path=self.folder, remedy=_REMEDY)
+            problem = f"holds a run but no {RECORD}, which describes it"
+            raise InputError(problem, path=self.folder, remedy=_REMEDY)
         stored = read_json(path, dict, _REMEDY)
         finished = stored.pop("finished", None)
         if difference := next(differences(stored, self._record()), None):
-            found = f"holds another model ({difference})"
-            raise InputError(found, path=self.folder, remedy=_REMEDY)
+            problem = f"holds another model ({difference})"
+            raise InputError(problem, path=self.folder, remedy=_REMEDY)
         return finished is True
 
     def train(self) -> None:

@@ -278,8 +278,8 @@ def _check_scored(command: str, config: Any) -> None:
     """Check that ``validate`` and ``test`` score at least one batch."""
     name = {"validate": "limit_val_batches", "test": "limit_test_batches"}.get(command)
     if name is not None and config.trainer[name] == 0:
-        found, remedy = f"is 0, so that {command} scores nothing", f"add --trainer.{name} 1.0"
-        raise InputError(found, key=f"trainer.{name}", remedy=remedy)
+        problem, remedy = f"is 0, so that {command} scores nothing", f"add --trainer.{name} 1.0"
+        raise InputError(problem, key=f"trainer.{name}", remedy=remedy)
 
 
 def _check_vocabulary(config: Any) -> None:

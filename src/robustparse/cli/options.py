@@ -105,9 +105,9 @@ class VictimOptions(DecodingOptions):
             InputError: both or neither are given, or an option does not apply to a victim.
         """
         if (self.checkpoint is None) == (self.victim is None):
-            found = "neither is given" if self.victim is None else "both are given"
+            problem = "neither is given" if self.victim is None else "both are given"
             expected = "exactly one of them"
-            raise InputError(found, key="--checkpoint, --victim", expected=expected)
+            raise InputError(problem, key="--checkpoint, --victim", expected=expected)
         if self.checkpoint is not None:
             return self.checkpoints(self.checkpoint)
         refuse(self, "applies to --checkpoint only", "leave it out", DECODING)

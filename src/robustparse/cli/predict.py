@@ -103,8 +103,8 @@ def _shard(sharing: ShardOptions, data: str, out: str) -> Shard | None:
         return None
     for key, value, kind in (("--data", data, "input"), ("--out", out, "output")):
         if value == STANDARD:
-            found = f"cannot be standard {kind} with --shard"
-            raise InputError(found, key=key, remedy="name a file")
+            problem = f"cannot be standard {kind} with --shard"
+            raise InputError(problem, key=key, remedy="name a file")
     return parsed
 
 

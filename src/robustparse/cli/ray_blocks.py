@@ -92,18 +92,18 @@ def _output(command: ParsedCommand, engine: ShardOptions) -> Path:
         remedy = "leave it out: the blocks are shards"
         raise InputError("does not apply to --engine ray", key="--shard", remedy=remedy)
     if options.get("devices", 1) != 1:
-        found, remedy = "does not apply to --engine ray", "set --actors instead"
-        raise InputError(found, key="--devices", remedy=remedy)
+        problem, remedy = "does not apply to --engine ray", "set --actors instead"
+        raise InputError(problem, key="--devices", remedy=remedy)
     if device.startswith("cuda") and not engine.gpus_per_actor:
         remedy = "set it, for example to 1"
         raise InputError(f"is 0, but --device is {device}", key="--gpus_per_actor", remedy=remedy)
     one_process = victim and getattr(allowed_class(victim.class_path), "one_process", False)
     if one_process and engine.actors != 1:
-        found = "must be 1: the limits of the victim hold for one process"
-        raise InputError(found, key="--actors")
+        problem = "must be 1: the limits of the victim hold for one process"
+        raise InputError(problem, key="--actors")
     if out is None or Path(out).name in ("", "-", ".."):
-        found = "is missing" if out is None else f"got {out!r}"
-        raise InputError(found, key="--out", expected="the name of a file or folder to write")
+        problem = "is missing" if out is None else f"got {out!r}"
+        raise InputError(problem, key="--out", expected="the name of a file or folder to write")
     return Path(out)
 
 
@@ -116,8 +116,8 @@ def _identity(command: ParsedCommand, engine: ShardOptions) -> dict[str, Any]:
     options = {key: value for key, value in command.plain().items() if key not in _LEFT_OUT}
     data = DataFile(options["data"])
     if data.names == ("-",):
-        found = "cannot be standard input with --engine ray"
-        raise InputError(found, key="--data", remedy="name a file")
+        problem = "cannot be standard input with --engine ray"
+        raise InputError(problem, key="--data", remedy="name a file")
     options["data"], digests = data.recorded, data.digests()
     for key in _CHECKPOINTS:
         if options.get(key) is not None:

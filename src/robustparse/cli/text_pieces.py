@@ -106,9 +106,9 @@ class TextPieces:
         """
         names, victim, max_length = self.names, self.victim, self.reading.max_length
         if self.reading.columns is not None and self.ending == RAW:
-            found = "raw text has no columns"
+            problem = "raw text has no columns"
             name = shown(in_short(names))
-            raise InputError(found, path=name, key="--columns", remedy="leave them out")
+            raise InputError(problem, path=name, key="--columns", remedy="leave them out")
         ranges: Iterable[tuple[int, int | None]] = repeat((0, None), len(names))
         if self.shard is not None:
             ranges = _shard_lines(self.shard, names, multiline)
@@ -212,8 +212,8 @@ def _lines(source: IO[bytes], name: str) -> Iterator[bytes]:
     try:
         yield from source
     except OSError as error:
-        found, remedy = f"cannot be read: {error.strerror}", "copy the file again"
-        raise InputError(found, path=name, key="--data", remedy=remedy) from None
+        problem, remedy = f"cannot be read: {error.strerror}", "copy the file again"
+        raise InputError(problem, path=name, key="--data", remedy=remedy) from None
 
 
 def _shard_lines(shard: Shard, names: Sequence[str], multiline: bool) -> list[tuple[int, int]]:

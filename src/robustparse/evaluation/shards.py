@@ -182,9 +182,9 @@ def _read(path: Path) -> StoredShard:
     for name, each in files.items():
         # A shard that is a file has the empty name; all other names are of files in its folder.
         if name != Path(name).name or "\\" in name or name == ".." or (not name and len(files) > 1):
-            found, expected = f"names the file {name!r}", "the name of a file in this folder"
+            problem, expected = f"names the file {name!r}", "the name of a file in this folder"
             record = record_file(path)
-            raise InputError(found, path=record, key="files", expected=expected, remedy=_REMEDY)
+            raise InputError(problem, path=record, key="files", expected=expected, remedy=_REMEDY)
         _check_size(stored.file(name), each["size"])
     return stored
 

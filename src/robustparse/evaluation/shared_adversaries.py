@@ -52,9 +52,9 @@ def shared_adversaries(folders: Sequence[Path]) -> list[SharedAdversaries]:
     first, *others = ([text for text, _ in system] for system in systems)
     for folder, texts in zip(folders[1:], others, strict=True):
         if texts != first:
-            found = f"other texts than those of {folders[0]}, so that no adversary is shared"
+            problem = f"other texts than those of {folders[0]}, so that no adversary is shared"
             remedy = "evaluate both systems on the same data and operations, or leave one out"
-            raise InputError(found, path=folder / PERTURBED, remedy=remedy)
+            raise InputError(problem, path=folder / PERTURBED, remedy=remedy)
     under: dict[str, list[tuple[bool, ...]]] = {}
     for row in zip(*systems, strict=True):
         operation = row[0][0][0]

@@ -41,8 +41,8 @@ def check_unedited(path: Path) -> None:
     """
     text = path.read_text("utf-8", "replace") if path.is_file() else ""
     if path.exists() and text != _marked(text.rpartition("\n<!--")[0]):
-        found = "share did not write it, or it was edited since"
-        raise InputError(found, path=path, remedy="move it, and copy your text into the new one")
+        problem = "share did not write it, or it was edited since"
+        raise InputError(problem, path=path, remedy="move it, and copy your text into the new one")
 
 
 def _marked(text: str) -> str:

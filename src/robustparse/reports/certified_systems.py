@@ -115,9 +115,9 @@ def read_certified(folder: Path, name: str, unread: list[InputError]) -> Certifi
         figures = scores.figures()
         for key in ("n_sentences", "clean", "certified"):
             if figures[key] != summary[key]:
-                found = f"does not follow from {CERTIFICATES}"
+                problem = f"does not follow from {CERTIFICATES}"
                 remedy = "delete it, and run certify again"
-                unread.append(InputError(found, path=folder / SUMMARY, key=key, remedy=remedy))
+                unread.append(InputError(problem, path=folder / SUMMARY, key=key, remedy=remedy))
                 break
     return CertifiedSystem(name, task, summary, tuple(sentences))
 

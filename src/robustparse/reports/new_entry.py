@@ -65,16 +65,16 @@ def make_entry(
         raise InputError(contents.unread[0])
     systems = contents.systems
     if not systems:
-        found, remedy = "no folder of an attack among the results", "add the --out of an attack"
-        raise InputError(found, key="--results", remedy=remedy)
+        problem, remedy = "no folder of an attack among the results", "add the --out of an attack"
+        raise InputError(problem, key="--results", remedy=remedy)
     first, worst, runs = systems[0], contents.worst, [system.run for system in systems]
     proven = [system.summary for system in contents.certified]
     check_runs([*runs, *proven], model_digests)
     for summary in proven:
         _check_certified(summary, first)
     if len(systems) > 1 and not (len(worst) == 1 and len(worst[0].attacks) == len(systems)):
-        found, remedy = "attacks on systems that are not identified", "run the attacks again"
-        raise InputError(found, key="--results", expected="one system", remedy=remedy)
+        problem, remedy = "attacks on systems that are not identified", "run the attacks again"
+        raise InputError(problem, key="--results", expected="one system", remedy=remedy)
     headline = first.task.scores.headline
     entry = Entry(
         format=FORMAT,
@@ -144,8 +144,8 @@ def check_runs(runs: Sequence[Mapping[str, Any]], model_digests: Sequence[str]) 
         victims = " ".join(run.get("victims", []))
         key = f"--results: {run.get('attack', 'certify')} on {victims}"
         if "shard" in run:
-            found, remedy = f"a result of shard {run['shard']}", "merge the shards first"
-            raise InputError(found, key=key, remedy=remedy)
+            problem, remedy = f"a result of shard {run['shard']}", "merge the shards first"
+            raise InputError(problem, key=key, remedy=remedy)
         if model_digests and digests.get("checkpoint") not in [[each] for each in model_digests]:
             raise InputError(
                 "a result of another model",
@@ -154,12 +154,12 @@ def check_runs(runs: Sequence[Mapping[str, Any]], model_digests: Sequence[str]) 
                 "the folder of the shared model",
             )
         if system_of(run) != system_of(runs[0]):
-            found, remedy = "a result of another system", "leave it out, or run it again"
-            raise InputError(found, key=key, expected="one system", remedy=remedy)
+            problem, remedy = "a result of another system", "leave it out, or run it again"
+            raise InputError(problem, key=key, expected="one system", remedy=remedy)
         if _sentences(run) != _sentences(runs[0]):
-            found, remedy = "a result on other data", "leave it out, or run it again"
+            problem, remedy = "a result on other data", "leave it out, or run it again"
             expected = "the same data, --fraction and, with a fraction, --seed"
-            raise InputError(found, key=key, expected=expected, remedy=remedy)
+            raise InputError(problem, key=key, expected=expected, remedy=remedy)
 
 
 def _sentences(run: Mapping[str, Any]) -> list[Any]:
@@ -176,8 +176,8 @@ def _check_certified(summary: CertifiedSummary, attacked: AttackedSystem) -> Non
     key, size = "--results: certify", len(attacked.counts.counted)
     remedy = "certify with the --data, --limit and --punctuation of the attacks"
     if summary["n_sentences"] != size:
-        found = f"{summary['n_sentences']} sentences"
-        raise InputError(found, key=key, expected=f"the {size} of the attacks", remedy=remedy)
+        problem = f"{summary['n_sentences']} sentences"
+        raise InputError(problem, key=key, expected=f"the {size} of the attacks", remedy=remedy)
     try:
         check_bounds(summary["certified"], attacked.summary["clean"], attacked.task)
     except ValueError as error:

@@ -57,8 +57,8 @@ class TableFiles(Files):
     ) -> None:
         """See `Files.check`; every text is scored, whatever its punctuation."""
         if punctuation != "none":
-            found = f"got {punctuation}, but every text is scored as a whole"
-            raise InputError(found, key="punctuation", remedy="leave it out")
+            problem = f"got {punctuation}, but every text is scored as a whole"
+            raise InputError(problem, key="punctuation", remedy="leave it out")
         try:
             super().check(examples, path, check)
         except UntaggedError as error:
