@@ -280,7 +280,7 @@ def _quality(examples: bytes) -> Value:
 
 
 def _held(digest: str, path: Path) -> Value:
-    return measure._held(path.parent, digest)
+    return measure._stored_measures(path.parent, digest)
 
 
 def _plain_quality(digest: str, content: bytes) -> Value:

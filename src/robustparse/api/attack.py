@@ -86,12 +86,12 @@ def attack(
     seed = chosen.seed if seed is None else whole_number("seed", seed)
     source = victim_source(victim)
 
-    def made(folder: Path) -> AttackResults:
+    def run_in(folder: Path) -> AttackResults:
         data = data_source(examples, seed=seed, limit=limit)
         AttackRun(folder, described, source, data, seed, device).attacked(chosen)
         return AttackResults(folder, system_name(source.names))
 
-    return results_in(out, made)
+    return results_in(out, run_in)
 
 
 def victim_source(victim: Victims | VictimSource) -> VictimSource:

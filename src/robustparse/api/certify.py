@@ -150,10 +150,10 @@ def certify(
     exhaustive = Exhaustive(substitutes, several, cap, punctuation, batch_words)
     source = victim_source(victim)
 
-    def made(folder: Path) -> CertifiedResults:
+    def run_in(folder: Path) -> CertifiedResults:
         data = data_source(examples, limit=limit)
         summary = certified(folder, exhaustive, source, data, name, 0, device)
         records = read_certificates(folder)
         return CertifiedResults(folder, system_name(source.names), summary, records)
 
-    return results_in(out, made)
+    return results_in(out, run_in)

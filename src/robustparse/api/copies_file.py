@@ -82,7 +82,7 @@ class CopiesFile:
         self,
         task: Task,
         copies: Copies,
-        made: Mapping[str, Any],
+        origin: Mapping[str, Any],
         card: Card | None,
         operated: Mapping[str, int] | None = None,
     ) -> WrittenCopies:
@@ -91,7 +91,7 @@ class CopiesFile:
         Args:
             task: the task of the gold answers.
             copies: the copies.
-            made: the settings of the operations, or the summary of the attack.
+            origin: the settings of the operations, or the summary of the attack.
             card: the card of the dataset; None to write none.
             operated: how many sentences operations changed, and how many not; None if an attack
                 made the copies, whose summary `merge` reads from its folder.
@@ -128,11 +128,11 @@ class CopiesFile:
             "keep": self.keep,
         }
         sums = {"examples": operated or {}, "copies": counts}
-        summary = copies_summary(made, drawn, sums)
+        summary = copies_summary(origin, drawn, sums)
         write_json(summary_beside(self.path), summary)
         if data.shard is not None:
             attacked = operated is None
-            run = {"attack": attacked, "made": {} if attacked else made, "drawn": drawn}
+            run = {"attack": attacked, "made": {} if attacked else origin, "drawn": drawn}
             run |= {"limit": data.limit, "columns": data.columns, "sha256": {"data": data.digest()}}
             write_shard(self.path, "augment", str(data.shard), task, run, sums, {"": head})
         dataset = list[Path]()
@@ -167,15 +167,17 @@ def _row(copy: Example, original: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def copies_summary(made: Mapping[str, Any], drawn: Mapping[str, Any], sums: Sums) -> dict[str, Any]:
+def copies_summary(
+    origin: Mapping[str, Any], drawn: Mapping[str, Any], sums: Sums
+) -> dict[str, Any]:
     """Return the content of the summary.
 
     Args:
-        made: the settings of the operations, or the summary of the attack.
+        origin: the settings of the operations, or the summary of the attack.
         drawn: the data, what was drawn of them, and which copies are kept.
         sums: counts of ``examples`` and ``copies``.
     """
-    return {**made, **sums["examples"], **drawn, **sums["copies"]}
+    return {**origin, **sums["examples"], **drawn, **sums["copies"]}
 
 
 def attack_folder(out: Path) -> Path:

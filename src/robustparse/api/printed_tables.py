@@ -49,7 +49,7 @@ def summary_table(
         notes.append(f"skipped (already wrong before the attack, or at its goal): {counts}")
     rates = {name: summary.get("perturbed_words") for name, summary in summaries.items()}
     if perturbed and any(rate is not None for rate in rates.values()):
-        shares = ", ".join(f"{name} {shown(rate)}" for name, rate in rates.items())
+        shares = ", ".join(f"{name} {rounded(rate)}" for name, rate in rates.items())
         notes.append(f"perturbed words % (mean over successes): {shares}")
     for name, summary in summaries.items():
         if summary.get("service"):
@@ -92,11 +92,11 @@ def certified_table(name: str, summary: Mapping[str, Any]) -> Table:
     """
     scores = list(summary["clean"])
     table = plain_table(name, ["certified at"], [*map(score_name, scores), "undecided", "inputs"])
-    table.add_row("0 edits", *(shown(summary["clean"][score], 2) for score in scores), "0", "")
+    table.add_row("0 edits", *(rounded(summary["clean"][score], 2) for score in scores), "0", "")
     for edits, bounds in summary["certified"].items():
         cells = []
         for score in scores:
-            lower, upper = (shown(bounds[bound][score], 2) for bound in ("lower", "upper"))
+            lower, upper = (rounded(bounds[bound][score], 2) for bound in ("lower", "upper"))
             cells.append(lower if lower == upper else f"{lower} to {upper}")
         counts = (str(bounds["undecided"]), str(bounds["inputs"]))
         table.add_row(f"{edits} edit{'' if edits == '1' else 's'}", *cells, *counts)
@@ -127,7 +127,7 @@ def _table(rows: Mapping[str, Mapping[str, float | None]], digits: int, title: s
     # A line for each word, so that the table fits into 80 columns.
     table = plain_table(title, ["system"], [column.replace(" ", "\n") for column in columns])
     for name, row in rows.items():
-        table.add_row(name, *(shown(row.get(column), digits) for column in columns))
+        table.add_row(name, *(rounded(row.get(column), digits) for column in columns))
     return table
 
 
@@ -147,7 +147,7 @@ def plain_table(title: str, left: Iterable[str], right: Iterable[str]) -> Table:
     return table
 
 
-def shown(value: float | None, digits: int = 1) -> str:
+def rounded(value: float | None, digits: int = 1) -> str:
     """Write a value as text; a hyphen for None."""
     return "-" if value is None else f"{value:.{digits}f}"
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robustparse.api.printed_tables import shown, terminal
+from robustparse.api.printed_tables import rounded, terminal
 from robustparse.errors import say
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.certified_scores import CertifiedScores
@@ -39,7 +39,7 @@ def certify_progress(total: int) -> ProgressBar:
         clean = scores.clean()[headline]
         edits, bounds = [*scores.certified().items()][-1]
         lower = bounds["lower"][headline]
-        note = f"clean {shown(clean)}, certified at {edits} edits {shown(lower)}"
+        note = f"clean {rounded(clean)}, certified at {edits} edits {rounded(lower)}"
         return {"completed": scores.sentences, "note": f"{score_name(headline)} {note}"}
 
     return progress_bar("certify", total, state)

@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from markupsafe import Markup
 
-from robustparse.api.printed_tables import as_text, score_table, shown, summary_table
+from robustparse.api.printed_tables import as_text, rounded, score_table, summary_table
 from robustparse.errors import optional_library
 from robustparse.evaluation.finished_folders import read_finished
 from robustparse.evaluation.records import WHEN, ExampleRecord
@@ -80,7 +80,7 @@ class AttackedExample:
         scores = []
         for score in self.task.scores.names:
             values = [self.record[when][score] for when in WHEN]
-            before, now = map(shown, values)
+            before, now = map(rounded, values)
             scores.append(f"{score_name(score)} {before} -> {now}")
         return f"{self.id}: {' '.join(after)} ({', '.join(scores)})"
 

@@ -104,7 +104,7 @@ def verify(
     drawn = np.random.default_rng(seed).choice(len(stored["counted"]), n, replace=False)
     chosen = sorted(drawn.tolist())
     again = [_attack_again(stored, each, opened, data, chosen, device) for each in attacks]
-    counts = [each.of(scores.headline) for each in again]
+    counts = [each.by_score(scores.headline) for each in again]
     # The counts of the entry, of all its sentences, and those of the chosen sentences now.
     compared: list[tuple[str, Counts, Sequence[Any]]]
     compared = [("clean", stored["right"], counts[0].clean)]

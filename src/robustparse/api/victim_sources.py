@@ -105,9 +105,9 @@ class NamedVictim:
 
     def open(self, device: str) -> BlackBox:
         """Make the victim."""
-        return _opened(self, device, self._made)
+        return _opened(self, device, self._new_victim)
 
-    def _made(self, device: str) -> BlackBox:
+    def _new_victim(self, device: str) -> BlackBox:
         victim: BlackBox = made(BlackBox, self.description)
         if not hasattr(victim, "task"):
             problem = f"{type(victim).__name__} does not call the constructor of BlackBox"

@@ -34,7 +34,7 @@ def without_defenses(arguments: Sequence[str]) -> list[str] | None:
     defended = False
     for name, value, tokens in each_option(arguments):
         if name in ("--config", "-c") and value is not None:
-            adversaries, others = _parts(value)
+            adversaries, others = _kinds_of_settings(value)
             if adversaries and others:
                 return None
             defended |= adversaries
@@ -44,7 +44,7 @@ def without_defenses(arguments: Sequence[str]) -> list[str] | None:
     return kept if defended else None
 
 
-def _parts(config: str) -> tuple[bool, bool]:
+def _kinds_of_settings(config: str) -> tuple[bool, bool]:
     """Tell whether a configuration has adversaries or copies, and whether it has anything else."""
     path = Path(config)
     if path.parent.name == "defense":
@@ -78,8 +78,8 @@ def _is_adversary(callback: Any) -> bool:
     named = callback.get("class_path") if isinstance(callback, dict) else callback
     module, _, name = str(named).rpartition(".")
     # The classes of a run have been imported when its configurations were checked.
-    found = getattr(sys.modules.get(module or "robustparse.defenses"), name, None)
-    return isinstance(found, type) and issubclass(found, _ADVERSARIES)
+    kind = getattr(sys.modules.get(module or "robustparse.defenses"), name, None)
+    return isinstance(kind, type) and issubclass(kind, _ADVERSARIES)
 
 
 class EqualComputeControl(Callback):

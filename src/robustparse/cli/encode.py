@@ -66,8 +66,8 @@ def _shares(encoding: Encoding) -> Table:
     return rows
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f}" if whole else "-"
+def _percent(count: int, total: int) -> str:
+    return f"{100 * count / total:.1f}" if total else "-"
 
 
 def _largest(encoding: Encoding) -> Table:

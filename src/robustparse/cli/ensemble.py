@@ -85,14 +85,17 @@ def ensemble(
     if (rank := Rank.launched()) is not None and rank.count > 1:
         remedy = "start one process; --trainer.devices says how many train a model"
         raise InputError(f"{rank.count} processes were launched", remedy=remedy)
-    folder, recipes = Path(out), _recipes(_several("--attack", attack))
-    of_seeds, of_embeddings = _several("--seeds", seeds), _several("--embeddings", embeddings)
+    folder, recipes = Path(out), _recipes(_distinct("--attack", attack))
+    of_seeds, of_embeddings = (
+        _distinct("--seeds", seeds),
+        _distinct("--embeddings", embeddings),
+    )
     for seed in of_seeds:
         check_seed("--seeds", seed)
     check_least("--", limit=limit, devices=devices)
     chosen_device("--device", decoding.device)
     members = make_members(folder / "members", fit, of_seeds, of_embeddings)
-    systems = _systems([each.folder.name for each in members], _several("--subsets", subsets))
+    systems = _systems([each.folder.name for each in members], _distinct("--subsets", subsets))
     modules = [made(DataModule, each.settings["data"]) for each in members]
     module: DataModule = modules[0]
     if any(_data(each) != _data(module) for each in modules):
@@ -163,7 +166,7 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, of_fit
 
 
-def _several(option: str, values: Any) -> list[Any]:
+def _distinct(option: str, values: Any) -> list[Any]:
     """Return the values of an option, each of which must be given once."""
     several = as_list(values)
     check_distinct(option, several)

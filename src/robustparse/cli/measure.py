@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from robustparse.api.printed_tables import plain_table, print_table, shown
+from robustparse.api.printed_tables import plain_table, print_table, rounded
 from robustparse.api.progress import progress_bar
 from robustparse.attacks.constraints.language_model import LanguageModel
 from robustparse.attacks.constraints.similarity import SentenceSimilarity
@@ -78,6 +78,6 @@ def _table(quality: dict[str, Any]) -> Table:
             number = values[unit] - values.get("without_vector", 0)
             rows.append((f"{unit}, cosine", GROUPS[group], number, values, 3))
     for name, unit, number, means, digits in rows:
-        cells = (shown(means[each], digits) for each in ("mean", "median"))
+        cells = (rounded(means[each], digits) for each in ("mean", "median"))
         table.add_row(name, unit, str(number), *cells)
     return table

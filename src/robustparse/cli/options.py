@@ -46,13 +46,13 @@ def are_set(options: "DataclassInstance") -> Iterator[str]:
 
 
 def refuse(
-    options: "DataclassInstance", found: str, remedy: str, names: Collection[str] | None = None
+    options: "DataclassInstance", problem: str, remedy: str, names: Collection[str] | None = None
 ) -> None:
     """Reject options that are set and have no effect.
 
     Args:
         options: a group of options.
-        found: the message: when these options apply.
+        problem: the message: when these options apply.
         remedy: what the user can do.
         names: those without effect; by default all of the group.
 
@@ -61,7 +61,7 @@ def refuse(
     """
     for name in are_set(options):
         if names is None or name in names:
-            raise InputError(found, key=f"--{name}", remedy=remedy)
+            raise InputError(problem, key=f"--{name}", remedy=remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from robustparse.api.printed_tables import terminal
 from robustparse.api.victim_sources import Checkpoints
 from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
-from robustparse.cli.text_pieces import RAW, STANDARD, TextPieces, ending_of, shown
+from robustparse.cli.text_pieces import RAW, STANDARD, TextPieces, display_name, ending_of
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset
 from robustparse.errors import InputError, check_least, say
@@ -51,7 +51,7 @@ def predict(
             standard input.
     """
     file = DataFile(data)
-    name, shard = shown(file.name), _shard(sharing, file.names[0], out)
+    name, shard = display_name(file.name), _shard(sharing, file.names[0], out)
     check_least("--", max_length=reading.max_length)
     source = victim.source()
     opened = source.open(victim.device)

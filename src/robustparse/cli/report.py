@@ -54,7 +54,7 @@ def report(
     several = as_list(compare)
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
-    several, folders = _first(compare_with, several, folders)
+    several, folders = _reference_first(compare_with, several, folders)
     differences = compared([Path(folder) for folder in several]) if several else []
     worst = worst_of_attacks([Path(folder) for folder in several])
     paths = [Path(folder) for folder in [*several, *folders]]
@@ -69,20 +69,20 @@ def report(
     print(out)
 
 
-def _first(
-    chosen: str | None, compared: Sequence[str], others: Sequence[str]
+def _reference_first(
+    reference: str | None, compared: Sequence[str], others: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Put the chosen system first; it must be among the compared ones if there are any."""
+    """Put the reference system first; it must be among the compared ones if there are any."""
     compared, others = list(compared), list(others)
-    if chosen is None:
+    if reference is None:
         return compared, others
     among = compared or others
     names = names_of([Path(folder) for folder in [*compared, *others]])[: len(among)]
     for at, folder in enumerate(among):
-        if chosen in (names[at], folder):
+        if reference in (names[at], folder):
             among.insert(0, among.pop(at))
             return compared, others
-    raise InputError(repr(chosen), key="--compare_with", expected=f"one of {', '.join(names)}")
+    raise InputError(repr(reference), key="--compare_with", expected=f"one of {', '.join(names)}")
 
 
 def _table(names: Sequence[str], differences: Sequence[Difference]) -> Table:

@@ -3,7 +3,7 @@
 from rich.table import Table
 
 from robustparse.api.data_sources import DataFile
-from robustparse.api.printed_tables import plain_table, print_table, shown, terminal
+from robustparse.api.printed_tables import plain_table, print_table, rounded, terminal
 from robustparse.api.substitutes import substitutes as make_table
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.options import TextOptions, as_list
@@ -82,5 +82,7 @@ def _sizes(table: SubstitutionTable) -> Table:
         del sizes["table"]
     for name, size in sizes.items():
         counts = (str(size["words"]), str(size["tokens"]))
-        rows.add_row(names.get(name, name), *counts, shown(size["share"]), shown(size["mean"], 2))
+        rows.add_row(
+            names.get(name, name), *counts, rounded(size["share"]), rounded(size["mean"], 2)
+        )
     return rows

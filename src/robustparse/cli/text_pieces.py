@@ -38,7 +38,7 @@ TABLES = ("json", "jsonl", "parquet")  # in tasks whose other files have several
 ROWS = 10_000  # rows of a table that are answered at once
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """Return the name of the data in messages."""
     return "standard input" if name == STANDARD else name
 
@@ -81,14 +81,14 @@ class TextPieces:
     def _rows(self) -> Iterator[list[Example]]:
         """Yield the examples of tables, which are read first."""
         paths, copied, name = list[Path](), dict[str, str](), in_short(self.names)
-        with TemporaryDirectory() as folder, _named(copied, shown(name), 0):
+        with TemporaryDirectory() as folder, _located_in_data(copied, display_name(name), 0):
             for number, data in enumerate(self.names):
                 path = Path(data)
                 if not is_dataset(data) and (data == STANDARD or self.ending != ending_of(data)):
                     path = Path(folder, f"{number}.{self.ending}")
-                    copied[str(path)] = shown(data)
+                    copied[str(path)] = display_name(data)
                     with _opened(data) as source:
-                        _copy(path, _lines(source, shown(data)))
+                        _copy(path, _lines(source, display_name(data)))
                 paths.append(path)
             shard = self.shard
             choose = None if shard is None else lambda lengths: shard.part(range(len(lengths)))
@@ -107,7 +107,7 @@ class TextPieces:
         names, victim, max_length = self.names, self.victim, self.reading.max_length
         if self.reading.columns is not None and self.ending == RAW:
             problem = "raw text has no columns"
-            name = shown(in_short(names))
+            name = display_name(in_short(names))
             raise InputError(problem, path=name, key="--columns", remedy="leave them out")
         ranges: Iterable[tuple[int, int | None]] = repeat((0, None), len(names))
         if self.shard is not None:
@@ -119,13 +119,17 @@ class TextPieces:
                 if end == skipped:
                     continue
                 with _opened(data) as source:
-                    lines = islice(_lines(source, shown(data)), skipped, end)
+                    lines = islice(_lines(source, display_name(data)), skipped, end)
                     # An empty file is an error only if all are empty.
                     needed = not any_text and data == names[-1]
                     for first, content in _pieces(lines, multiline, needed):
                         any_text = True
                         _copy(piece, [content])
-                        with _named({str(piece): shown(data)}, shown(data), skipped + first):
+                        with _located_in_data(
+                            {str(piece): display_name(data)},
+                            display_name(data),
+                            skipped + first,
+                        ):
                             if self.ending != RAW:
                                 examples = self._read([piece], piece)
                             else:
@@ -136,10 +140,10 @@ class TextPieces:
                         yield examples
 
 
-def _copy(piece: Path, content: Iterable[bytes]) -> None:
+def _copy(piece: Path, lines: Iterable[bytes]) -> None:
     needed, remedy = "it is needed for a piece of the data", "free some space there"
     with writing(piece, needed, remedy), piece.open("wb") as file:
-        file.writelines(content)
+        file.writelines(lines)
 
 
 def ending_of(data: str) -> str:
@@ -274,7 +278,7 @@ def _opened(data: str) -> AbstractContextManager[IO[bytes]]:
 
 
 @contextmanager
-def _named(copied: Mapping[str, str], name: str, first: int) -> Iterator[None]:
+def _located_in_data(copied: Mapping[str, str], name: str, first: int) -> Iterator[None]:
     """Report errors in a copy of data, or of a piece of them, with the place in the data.
 
     Args:

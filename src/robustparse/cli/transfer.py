@@ -98,8 +98,8 @@ def _table(
     rows = [f"source {number}" for number, _ in enumerate(sources, start=1)]
     for number, row in enumerate(rows):
         cells = [column[number] for column in columns]
-        given = ["-" if c.given_success is None else f"{c.given_success:.1f}" for c in cells]
-        both = zip(cells, given, strict=True)
+        shares = ["-" if c.given_success is None else f"{c.given_success:.1f}" for c in cells]
+        both = zip(cells, shares, strict=True)
         table.add_row(row, *(f"{cell.rate.estimate:.1f} ({each})" for cell, each in both))
     legend = [f"{row}: {source}" for row, source in zip(rows, sources, strict=True)]
     legend += [f"{number}: {target}" for number, target in enumerate(targets, start=1)]

@@ -3,7 +3,7 @@
 import sys
 
 from robustparse.api.inputs import Paths
-from robustparse.api.printed_tables import plain_table, print_table, shown
+from robustparse.api.printed_tables import plain_table, print_table, rounded
 from robustparse.api.verify import verify as verified
 from robustparse.cli.options import VictimOptions
 from robustparse.metrics import score_label
@@ -55,7 +55,7 @@ def verify(
     headings = (f"{label}, entry", f"{label}, now", "sentences that differ")
     table = plain_table("", [f"{result.n_sentences} sentences"], headings)
     for row in result.rows:
-        percentages = shown(row.stored, 2), shown(row.current, 2)
+        percentages = rounded(row.stored, 2), rounded(row.current, 2)
         table.add_row(row.name, *percentages, str(row.differing))
     print_table(table)
     print(f"the entry {'holds' if result.holds else 'does not hold'}: {result.name}")

@@ -27,7 +27,7 @@ class Accumulator(ABC):
 
     def counts(self) -> Sums:
         """Return all sums as numbers, by the names of the attributes."""
-        return _plain(vars(self))
+        return _numbers(vars(self))
 
     def add_counts(self, counts: Sums) -> None:
         """Add what `counts` returned for other records."""
@@ -54,21 +54,21 @@ def add_up(target: MutableMapping[str, Any], sums: Sums) -> None:
             add_up(inner, value)
 
 
-def added(several: Iterable[Sums]) -> Sums:
+def added(addends: Iterable[Sums]) -> Sums:
     """Return the sum of sums."""
     total: Sums = {}
-    for sums in several:
+    for sums in addends:
         add_up(total, sums)
     return total
 
 
-def _plain(values: MutableMapping[str, Any]) -> Sums:
+def _numbers(values: MutableMapping[str, Any]) -> Sums:
     plain: Sums = {}
     for name, value in values.items():
         if isinstance(value, Accumulator):
             plain[name] = value.counts()
         elif isinstance(value, dict):
-            plain[name] = _plain(value)
+            plain[name] = _numbers(value)
         elif isinstance(value, int) and not isinstance(value, bool):
             plain[name] = value
     return plain

@@ -93,7 +93,7 @@ def _log_row(task: Task, record: ExampleRecord) -> Iterator[Any]:
     yield _score(task, record, record["clean"])
     yield _score(task, record, record["attacked"])
     for answer in (record["clean"], record["attacked"], record["gold"]):
-        yield _shown(task, answer)
+        yield _answer_text(task, answer)
     yield record["queries"]["charged"]
     if record["skipped"]:
         yield "Skipped"
@@ -110,7 +110,7 @@ def _score(task: Task, record: ExampleRecord, answer: dict[str, Any]) -> float:
     return 0.0 if right is None else round(1 - float(right) / 100, 4)
 
 
-def _shown(task: Task, answer: dict[str, Any]) -> str:
+def _answer_text(task: Task, answer: dict[str, Any]) -> str:
     """Return an answer as text: a label or a form by itself, a tree as JSON."""
     decoded = task.answers.from_record(answer)
     if isinstance(decoded, str):
@@ -126,9 +126,9 @@ def _dataset_row(task: Task, record: ExampleRecord) -> dict[str, Any]:
         **context,
         "original": " ".join(record["tokens"]),
         "perturbed": " ".join(filter(None, record["adversarial_tokens"])),
-        "answer": _shown(task, record["gold"]),
-        "answer_to_original": _shown(task, record["clean"]),
-        "answer_to_perturbed": _shown(task, record["attacked"]),
+        "answer": _answer_text(task, record["gold"]),
+        "answer_to_original": _answer_text(task, record["clean"]),
+        "answer_to_perturbed": _answer_text(task, record["attacked"]),
         "edited": list(record["edited"]),
         "success": record["success"],
         "skipped": record["skipped"],

@@ -104,5 +104,5 @@ class AttackSums(Accumulator):
         return {"counted": self.sums["counted"], **sums}
 
 
-def _rate(part: int, whole: int) -> float | None:
-    return percent(part, whole) if whole else None
+def _rate(count: int, total: int) -> float | None:
+    return percent(count, total) if total else None

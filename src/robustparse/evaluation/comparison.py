@@ -97,9 +97,9 @@ def measured(first: AttackedCounts, second: AttackedCounts) -> dict[str, Measure
     }
 
 
-def _gained(right: Sequence[Sequence[Any]], counted: Sequence[int]) -> Interval:
+def _gained(counts: Sequence[Sequence[Any]], counted: Sequence[int]) -> Interval:
     """Estimate how many points more than the first system the second one scores."""
-    return paired_bootstrap(lambda scores: scores[1] - scores[0], right, counted, seed=0)
+    return paired_bootstrap(lambda scores: scores[1] - scores[0], counts, counted, seed=0)
 
 
 def differences(rows: Mapping[tuple[int, str, str], Measured]) -> list[Difference]:
@@ -137,7 +137,7 @@ class SentenceCounts:
         """The counted units of each sentence."""
         return [record["counted"] for record in self.records]
 
-    def of(self, score: str) -> AttackedCounts:
+    def by_score(self, score: str) -> AttackedCounts:
         """Return the counts behind one score."""
         both = (counts_of(self.task.scores, score, self.sums(when)) for when in WHEN)
         return AttackedCounts(self.counted, *both)
@@ -182,7 +182,7 @@ def compare(folders: Sequence[Path]) -> list[Difference]:
             (system, measure, score): each
             for system, other in enumerate(others)
             for score in first.task.scores.names
-            for measure, each in measured(first.of(score), other.of(score)).items()
+            for measure, each in measured(first.by_score(score), other.by_score(score)).items()
         }
     )
 

@@ -57,7 +57,7 @@ def measure(
     """
     summary, records = read_finished(folder)
     digest = file_digest(folder / EXAMPLES)
-    measures = _held(folder, digest)
+    measures = _stored_measures(folder, digest)
     due: dict[str, Callable[[], dict[str, Any]]] = {}
     if vectors is not None:
         due["word_similarity"] = partial(word_similarity, records, vectors)
@@ -163,16 +163,16 @@ def _middle(values: Sequence[float] | NDArray[np.float64]) -> dict[str, float | 
     return {"mean": float(np.mean(values)), "median": float(np.median(values))}
 
 
-def _held(folder: Path, digest: str) -> Measures:
+def _stored_measures(folder: Path, digest: str) -> Measures:
     """Read earlier measures of the examples with a digest."""
     path = folder / QUALITY
     if not path.exists():
         return {}
     remedy = "delete the file"
-    held = read_json(path, dict, remedy)
-    if held.get("examples") != digest:
+    stored = read_json(path, dict, remedy)
+    if stored.get("examples") != digest:
         return {}
-    measures = {name: held[name] for name in NOT_MEASURED if name in held}
+    measures = {name: stored[name] for name in NOT_MEASURED if name in stored}
     try:
         in_summary(measures)
     except (KeyError, TypeError, AttributeError) as error:

@@ -137,7 +137,7 @@ def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
         InputError: a shard is missing, doubled, unfinished, damaged, or of another run.
     """
     _check_finished(paths)
-    found: dict[int, StoredShard] = {}
+    by_number: dict[int, StoredShard] = {}
     all_stored = [_read(path) for path in paths]
     first = all_stored[0]
     count = first.shard.count
@@ -146,14 +146,16 @@ def read_shards(paths: Sequence[Path]) -> list[StoredShard]:
         if difference := next(differences(_settings(first), _settings(stored)), None):
             problem = f"belongs to another run than {first.path} ({difference})"
             raise InputError(problem, path=path, remedy="give the shards of one run")
-        if shard.number in found:
-            problem = f"is shard {shard}, as {found[shard.number].path} is"
+        if shard.number in by_number:
+            problem = f"is shard {shard}, as {by_number[shard.number].path} is"
             raise InputError(problem, path=path, remedy="give each shard once")
-        found[shard.number] = stored
-    if missing := [f"{number}/{count}" for number in range(1, count + 1) if number not in found]:
+        by_number[shard.number] = stored
+    if missing := [
+        f"{number}/{count}" for number in range(1, count + 1) if number not in by_number
+    ]:
         problem = f"{len(missing)} of {count} shards are missing: {in_short(missing, _SHOWN)}"
         raise InputError(problem, remedy="run their commands, and give all shards")
-    return [found[number] for number in sorted(found)]
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def _check_finished(paths: Sequence[Path]) -> None:
@@ -215,8 +217,8 @@ def join(out: Path, shards: Sequence[StoredShard], name: str) -> None:
 def _check_size(path: Path, size: int) -> None:
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="run the same command again")
-    if (found := path.stat().st_size) != size:
-        problem = f"has {found} bytes, but {size} were written"
+    if (current := path.stat().st_size) != size:
+        problem = f"has {current} bytes, but {size} were written"
         raise InputError(problem, path=path, remedy="copy it again, or run the command again")
 
 

@@ -150,8 +150,10 @@ def transfer(victim: AnsweringVictim, sources: Sequence[Source]) -> list[dict[st
             fooled = after[:, column] < before[:, column]
             ones, lost = np.ones(len(fooled), dtype=np.int64), fooled.astype(np.int64)
             rate = paired_bootstrap(lambda scores: scores[0], [lost], ones, seed=0)
-            given = 100 * float(fooled[source.success].mean()) if source.success.any() else None
-            of_source[score] = Transfer(rate, given)
+            successful = (
+                100 * float(fooled[source.success].mean()) if source.success.any() else None
+            )
+            of_source[score] = Transfer(rate, successful)
         rates.append(of_source)
     return rates
 
@@ -160,20 +162,20 @@ def _correct(
     victim: AnsweringVictim,
     examples: Sequence[Example],
     counted: Sequence[Mask],
-    known: dict[Sentence, Any],
+    answers: dict[Sentence, Any],
     checked: bool,
 ) -> np.ndarray:
     """Count a target's correct units, ``(examples, sums)``; ``counted`` is indexed by id.
 
-    New answers are added to ``known``.
+    New answers are added to ``answers``.
     """
     task = victim.task
-    new = {each.sentence: each for each in examples if each.sentence not in known}
+    new = {each.sentence: each for each in examples if each.sentence not in answers}
     sentences = {each.id: each.sentence for each in new.values()}
     for answered in predictions(victim, [*new.values()], checked=checked):
-        known[sentences[answered.id]] = answered.answer
+        answers[sentences[answered.id]] = answered.answer
     correct = np.zeros((len(examples), len(task.scores.sums)), dtype=np.int64)
     for row, example in enumerate(examples):
-        sums = task.scores.correct(known[example.sentence], example, counted[example.id])
+        sums = task.scores.correct(answers[example.sentence], example, counted[example.id])
         correct[row] = [sums[name] for name in task.scores.sums]
     return correct

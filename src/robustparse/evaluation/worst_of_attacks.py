@@ -177,7 +177,7 @@ def sums_in_all(
     clean, worst = {"counted": counted}, {"counted": counted}
     # Answers to the originals are those of one system, but may differ between batches on a GPU.
     for when, sums in zip(WHEN, (clean, worst), strict=True):
-        right = [[*_right(each, at, when)] for each, at in zip(counts, folders, strict=True)]
+        right = [[*_right_parts(each, at, when)] for each, at in zip(counts, folders, strict=True)]
         for name in scores.sums:
             sums[name] = [
                 int(np.logical_and.reduce([parts[name] for parts in of_sentence]).sum())
@@ -187,7 +187,7 @@ def sums_in_all(
     return clean, worst | {name: clean[name] for name in further}  # no parts of gold answers
 
 
-def _right(
+def _right_parts(
     counts: SentenceCounts, folder: Path, when: When
 ) -> Iterator[dict[str, NDArray[np.bool_]]]:
     """Yield which parts of the answer to each sentence are right; see `Scores.right`."""

@@ -193,7 +193,7 @@ def read_partly(folder: Path, name: str, unread: list[InputError]) -> AttackedSy
         name=name,
         task=task,
         summary=summary,
-        counts=counts.of(task.scores.headline),
+        counts=counts.by_score(task.scores.headline),
         path=folder,
         run=run,
         plots=plots,

@@ -16,7 +16,7 @@ from robustparse.reports.certified_tables import certified_tables
 from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables
 from robustparse.reports.page import Contents, losses_of, plot_values, saved_of
 from robustparse.reports.plots import KINDS, Kind, picture
-from robustparse.reports.tables import ARROW, MISSING, Table, numbered, shown
+from robustparse.reports.tables import ARROW, MISSING, Table, numbered, rounded
 from robustparse.reports.transfer_maps import HeatMap, heat_map_picture
 
 _LATEX = str.maketrans(
@@ -90,13 +90,12 @@ def _names(titles: list[str]) -> list[str]:
 
 def titled_tables(contents: Contents) -> Iterator[tuple[str, Table]]:
     """Yield the tables with their titles."""
-    parts = contents.parts
-    for part in parts:
-        of = f"{part.systems[0].task.name} " if len(parts) > 1 else ""
-        yield f"{of}systems", _systems(part)
-        for section in part.sections:
+    for of_task in contents.by_task:
+        prefix = f"{of_task.systems[0].task.name} " if len(contents.by_task) > 1 else ""
+        yield f"{prefix}systems", _systems(of_task)
+        for section in of_task.sections:
             for table in section.tables:
-                yield of + section.title, table
+                yield prefix + section.title, table
     for table in pairs_tables(contents.pairs) if contents.pairs else ():
         yield f"{table.label} {table.title}", table
     for table in (*certified_tables(contents.certified), *evaluated_tables(contents.evaluated)):
@@ -110,9 +109,9 @@ def titled_tables(contents: Contents) -> Iterator[tuple[str, Table]]:
         yield plot.title, plot_values(plot)
 
 
-def _systems(part: Contents) -> Table:
+def _systems(contents: Contents) -> Table:
     """Make the table of systems, without the picture of the fall."""
-    rows, task = part.systems, part.systems[0].task
+    rows, task = contents.systems, contents.systems[0].task
     saved = saved_of(rows)
     strict = list(dict.fromkeys(n for row in rows for n in row.strict))
     labels = {score: score_label(score) for score in task.scores.names}
@@ -126,8 +125,8 @@ def _systems(part: Contents) -> Table:
         summary = row.summary
         values = [summary[when][score] for score in task.scores.names for when in WHEN]
         rates = [summary["success_rate"], *(row.strict.get(name) for name in strict)]
-        texts = [*map(shown, values), *points, *map(shown, rates)]
-        texts += [shown(summary["edits_per_sentence"]), f"{summary['n_sentences']:,}"]
+        texts = [*map(rounded, values), *points, *map(rounded, rates)]
+        texts += [rounded(summary["edits_per_sentence"]), f"{summary['n_sentences']:,}"]
         cells.append((row.name, [*texts, str(summary["attack"])]))
     return Table("Systems", ("System", *heads), cells)
 
@@ -136,7 +135,7 @@ def _heat_map(heat_map: HeatMap) -> Table:
     rows = [
         (
             name,
-            [f"{cell.rate} {cell.interval} ({cell.given or MISSING})" for cell in cells],
+            [f"{cell.rate} {cell.interval} ({cell.of_successes or MISSING})" for cell in cells],
         )
         for name, cells in heat_map.rows
     ]

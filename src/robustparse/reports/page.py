@@ -62,7 +62,7 @@ from robustparse.reports.evaluation_tables import (
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import same_attack, summarize
-from robustparse.reports.tables import MISSING, Section, Table, shown
+from robustparse.reports.tables import MISSING, Section, Table, rounded
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.transfer_maps import FILE as TRANSFER
@@ -131,7 +131,7 @@ class Contents:
         return list(dict.fromkeys(every))
 
     @property
-    def parts(self) -> list["Contents"]:
+    def by_task(self) -> list["Contents"]:
         """The systems of each task, in the order of the tasks.
 
         Differences and the worst of attacks belong to the first.
@@ -139,10 +139,10 @@ class Contents:
         tasks: dict[str, list[AttackedSystem]] = {}
         for system in self.systems:
             tasks.setdefault(system.task.name, []).append(system)
-        parts = [*map(Contents, tasks.values())]
-        for first in parts[:1]:
+        contents = [*map(Contents, tasks.values())]
+        for first in contents[:1]:
             first.differences, first.worst = self.differences, self.worst
-        return parts
+        return contents
 
     @property
     def sections(self) -> list[Section]:
@@ -268,7 +268,7 @@ def render_report(contents: Contents) -> str:
         "report",
         title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
-        parts=[_part(part) for part in contents.parts],
+        parts=[_task_values(of_task) for of_task in contents.by_task],
         plots=[(plot, Markup(draw_plot(plot)), plot_values(plot)) for plot in contents.plots],
         heat_maps=contents.heat_maps,
         pairs=pairs_tables(contents.pairs) if contents.pairs else (),
@@ -293,13 +293,13 @@ def render_report(contents: Contents) -> str:
     )
 
 
-def _part(part: Contents) -> dict[str, Any]:
+def _task_values(contents: Contents) -> dict[str, Any]:
     """Return the values that the template needs about the systems of one task."""
-    rows = part.systems
+    rows = contents.systems
     return {
         "task": rows[0].task,
         "rows": rows,
-        "lead": summarize(rows, part.worst),
+        "lead": summarize(rows, contents.worst),
         "falls": falls_of(rows),
         "losses": losses_of(rows),
         "saved": saved_of(rows),
@@ -307,7 +307,7 @@ def _part(part: Contents) -> dict[str, Any]:
             (system.name, sentence, Markup(system.task.pictures.draw(sentence.record)))
             for system, sentence in most_telling(rows)
         ],
-        "sections": part.sections,
+        "sections": contents.sections,
         "recipes": recipes(rows),
     }
 
@@ -341,7 +341,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "score": shown,
+        "score": rounded,
         "label": score_label,
         "name": score_name,
     }
@@ -376,7 +376,7 @@ def falls_of(rows: Sequence[AttackedSystem]) -> list[tuple[float, float] | None]
 
 def losses_of(rows: Sequence[AttackedSystem]) -> list[str]:
     """Return the points of the headline score that each system loses, with a 95 % interval."""
-    return [_shown(row.counts.lost()) if _known(row) else MISSING for row in rows]
+    return [_interval_text(row.counts.lost()) if _is_scored(row) else MISSING for row in rows]
 
 
 def saved_of(rows: Sequence[AttackedSystem]) -> list[str]:
@@ -385,17 +385,17 @@ def saved_of(rows: Sequence[AttackedSystem]) -> list[str]:
     It is empty unless all systems are models under one attack on the same sentences.
     """
     same = len({tuple(row.counts.counted) for row in rows}) == 1
-    if len(rows) == 1 or not same or not same_attack(rows) or not all(map(_known, rows)):
+    if len(rows) == 1 or not same or not same_attack(rows) or not all(map(_is_scored, rows)):
         return []
     first, *others = (row.counts for row in rows)
-    return [MISSING, *(_shown(first.lost_beyond(other)) for other in others)]
+    return [MISSING, *(_interval_text(first.lost_beyond(other)) for other in others)]
 
 
-def _known(row: AttackedSystem) -> bool:
+def _is_scored(row: AttackedSystem) -> bool:
     return row.before is not None and row.after is not None and bool(row.counts.counted)
 
 
-def _shown(interval: Interval) -> str:
+def _interval_text(interval: Interval) -> str:
     return f"{interval.estimate:.1f} [{interval.lower:.1f}, {interval.upper:.1f}]"
 
 

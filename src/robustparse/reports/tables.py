@@ -8,7 +8,7 @@ MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
 
 
-def shown(value: float | None, form: str = ".1f") -> str:
+def rounded(value: float | None, form: str = ".1f") -> str:
     """Format a value; None becomes a dash."""
     return MISSING if value is None else format(value, form)
 

@@ -113,10 +113,10 @@ def _budgets(metrics: Metrics, measure: str) -> dict[float, Points]:
     return {float(m[1]): points for key, points in metrics.items() if (m := at.fullmatch(key))}
 
 
-def _plot(measure: str, what: str, x: str, curves: list[Curve]) -> Plot | None:
+def _plot(measure: str, title: str, x: str, curves: list[Curve]) -> Plot | None:
     name = "Success rate" if measure == SUCCESS else score_label(measure)
     unit = "success rate" if measure == SUCCESS else name
-    return Plot(f"{name} {what}", x, f"{unit}, %", tuple(curves)) if curves else None
+    return Plot(f"{name} {title}", x, f"{unit}, %", tuple(curves)) if curves else None
 
 
 def _curve(name: str, points: Points, metrics: Metrics) -> Curve:

@@ -30,13 +30,13 @@ class Cell:
     Args:
         rate: percentage of all sentences that fool the target.
         interval: 95 % interval of the rate.
-        given: percentage of the sentences that fooled the source.
+        of_successes: percentage of the sentences that fooled the source.
         shade: 0 to `SHADES`.
     """
 
     rate: str
     interval: str
-    given: str
+    of_successes: str
     shade: int
 
 

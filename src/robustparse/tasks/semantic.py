@@ -139,7 +139,7 @@ class SemanticFiles(TableFiles):
     ) -> Iterator[str]:
         """Warn of tokens of forms that the parser does not know, and of slots without a word."""
         names = set(known)
-        unknown = [(each, new) for each in examples if (new := self._new(each, names))]
+        unknown = [(each, new) for each in examples if (new := self._unknown_tokens(each, names))]
         if unknown:
             tokens = sorted(set().union(*(new for _, new in unknown)))
             yield (
@@ -156,7 +156,7 @@ class SemanticFiles(TableFiles):
                 f"which a parser could only guess: {', '.join(places)}{more}"
             )
 
-    def _new(self, example: Example, known: Set[str]) -> set[str]:
+    def _unknown_tokens(self, example: Example, known: Set[str]) -> set[str]:
         """Return the tokens of a form that are unknown and cannot be copied.
 
         Variables are left out: their names do not change what a form means.

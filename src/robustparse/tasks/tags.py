@@ -7,6 +7,7 @@ accuracy. Texts may have a label too, such as an intent.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +97,15 @@ class TagFiles(Files):
 
     def write_all(self, examples: Iterable[Written]) -> Iterator[str]:
         """Yield the pieces of a file, of rows if the examples were read from rows."""
-        written = iter(examples)
-        if (first := next(written, None)) is None:
+        remaining = iter(examples)
+        if (first := next(remaining, None)) is None:
             return
-        every = (each for some in ((first,), written) for each in some)
+        written = chain([first], remaining)
         if not _is_row(first[0]):
-            yield ""
-            yield from (self.write(*each) for each in every)
+            yield from super().write_all(written)
             return
         yield from table_text(
-            tagged_row(example, answer or example.gold, words) for example, words, answer in every
+            tagged_row(example, answer or example.gold, words) for example, words, answer in written
         )
 
     def warnings(
@@ -222,12 +222,14 @@ class TagAnswers(Answers):
         edited = set(record["edited"])
         words = set(range(len(gold.tags))) - edited - {*record.get("uncounted", [])}
         untouched = [each for each in spans(gold.tags) if edited.isdisjoint(_words(each))]
-        correct = {
-            name: [sum(answer.tags[word] == gold.tags[word] for word in words), len(found)]
-            for name, answer in (("before", before), ("after", after))
-            for found in [{*spans(answer.tags)} & {*untouched}]
-        }
-        fewer = [new < old for old, new in zip(correct["before"], correct["after"], strict=True)]
+        correct = [
+            (
+                sum(answer.tags[word] == gold.tags[word] for word in words),
+                len({*spans(answer.tags)} & {*untouched}),
+            )
+            for answer in (before, after)
+        ]
+        fewer = [new < old for old, new in zip(*correct, strict=True)]
         return dict(zip(TagScores.names, fewer, strict=True))
 
     def relations(self, record: Record) -> list[str]:
@@ -266,40 +268,38 @@ class TagScores(Scores):
     ) -> dict[str, int]:
         """See `Scores.correct`."""
         gold = example.gold
-        wanted = _counted(spans(gold.tags), counted)
-        found = _counted(spans(answer.tags), counted)
+        right = _counted(spans(gold.tags), counted)
+        predicted = _counted(spans(answer.tags), counted)
         strict = _counted(spans(answer.tags, strict=True), counted)
         pairs = zip(answer.tags, gold.tags, counted.tolist(), strict=True)
         right_label = bool(gold.label) and answer.label == gold.label
         return {
             "counted": int(counted.sum()),
             "correct": sum(a == b for a, b, counts in pairs if counts),
-            "correct_spans": len(found & wanted),
-            "predicted_spans": len(found),
-            "gold_spans": len(wanted),
-            "strict_correct_spans": len(strict & wanted),
+            "correct_spans": len(predicted & right),
+            "predicted_spans": len(predicted),
+            "gold_spans": len(right),
+            "strict_correct_spans": len(strict & right),
             "strict_predicted_spans": len(strict),
             "texts": bool(gold.label),
             "correct_labels": right_label,
-            "correct_frames": right_label and found == wanted,
+            "correct_frames": right_label and predicted == right,
         }
 
     def score(self, sums: Mapping[str, int]) -> dict[str, float | None]:
         """Compute the scores whose sums are given."""
-        gold, predicted = sums.get("gold_spans", 0), sums.get("predicted_spans", 0)
-        right = sums.get("correct_spans", 0)
-        scores = {
-            "accuracy": _ratio(sums.get("correct", 0), sums.get("counted", 0)),
-            "f1": _ratio(2 * right, gold + predicted),
-        }
+        gold = sums.get("gold_spans", 0)
+        of_spans = _span_scores(sums.get("correct_spans", 0), sums.get("predicted_spans", 0), gold)
+        accuracy = _ratio(sums.get("correct", 0), sums.get("counted", 0))
+        scores = {"accuracy": accuracy, "f1": of_spans["f1"]}
         if "strict_correct_spans" in sums:
-            strict, found = sums["strict_correct_spans"], sums["strict_predicted_spans"]
+            strict = sums["strict_correct_spans"], sums["strict_predicted_spans"]
+            scores |= of_spans
             scores |= {
-                "span_precision": _ratio(right, predicted),
-                "span_recall": _ratio(right, gold),
-                "strict_precision": _ratio(strict, found),
-                "strict_recall": _ratio(strict, gold),
-                "strict_f1": _ratio(2 * strict, gold + found),
+                f"strict_{name.removeprefix('span_')}": value
+                for name, value in _span_scores(*strict, gold).items()
+            }
+            scores |= {
                 "label_accuracy": _ratio(sums["correct_labels"], sums["texts"]),
                 "frames": _ratio(sums["correct_frames"], sums["texts"]),
             }
@@ -309,24 +309,22 @@ class TagScores(Scores):
         self, answer: TagSequence, example: Example, counted: NDArray[np.bool_]
     ) -> dict[str, dict[str, int]]:
         """Count the gold, the predicted and the right spans of each class."""
-        wanted = _counted(spans(example.gold.tags), counted)
-        found = _counted(spans(answer.tags), counted)
-        spans_of = {"gold": wanted, "predicted": found, "right": wanted & found}
+        gold = _counted(spans(example.gold.tags), counted)
+        predicted = _counted(spans(answer.tags), counted)
+        spans_of = {"gold": gold, "predicted": predicted, "right": gold & predicted}
         return {
-            kind: {name: sum(span.kind == kind for span in some) for name, some in spans_of.items()}
-            for kind in sorted({span.kind for span in wanted | found})
+            kind: {name: sum(span.kind == kind for span in each) for name, each in spans_of.items()}
+            for kind in sorted({span.kind for span in gold | predicted})
         }
 
     def by_class(self, sums: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float | None]]:
         """Compute precision, recall and F1 of the spans of each class, and count its gold spans."""
         return {
             kind: {
-                "span_precision": _ratio(of["right"], of["predicted"]),
-                "span_recall": _ratio(of["right"], of["gold"]),
-                "f1": _ratio(2 * of["right"], of["gold"] + of["predicted"]),
-                "spans": of["gold"],
+                **_span_scores(counts["right"], counts["predicted"], counts["gold"]),
+                "spans": counts["gold"],
             }
-            for kind, of in sorted(sums.items())
+            for kind, counts in sorted(sums.items())
         }
 
     def fraction(self, name: str, sums: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -344,20 +342,20 @@ class TagScores(Scores):
         gold, *answers = TagAnswers().of(record)
         answer = answers[ANSWERS.index(when) - 1]
         counted = scored_words(record)
-        wanted, found = {*spans(gold.tags)}, {*spans(answer.tags)}
+        right, predicted = {*spans(gold.tags)}, {*spans(answer.tags)}
         tags = np.array([a == b for a, b in zip(answer.tags, gold.tags, strict=True)], np.bool_)
-        starts = (_starts(each, len(counted)) for each in (found & wanted, found, wanted))
+        starts = (_starts(each, len(counted)) for each in (predicted & right, predicted, right))
         parts = zip(self.sums, (tags, *starts), strict=True)
         return {name: part[counted] for name, part in parts}
 
 
-def _counted(found: Sequence[Span], counted: NDArray[np.bool_]) -> set[Span]:
-    return {span for span in found if counted[span.begin]}
+def _counted(of_text: Sequence[Span], counted: NDArray[np.bool_]) -> set[Span]:
+    return {span for span in of_text if counted[span.begin]}
 
 
-def _starts(found: Collection[Span], words: int) -> NDArray[np.bool_]:
+def _starts(of_text: Collection[Span], words: int) -> NDArray[np.bool_]:
     starts = np.zeros(words, dtype=np.bool_)
-    starts[[span.begin for span in found]] = True
+    starts[[span.begin for span in of_text]] = True
     return starts
 
 
@@ -365,8 +363,17 @@ def _words(span: Span) -> range:
     return range(span.begin, span.end)
 
 
-def _ratio(part: int, whole: int) -> float | None:
-    return percent(part, whole) if whole else None
+def _span_scores(right: int, predicted: int, gold: int) -> dict[str, float | None]:
+    """Compute precision, recall and F1 from numbers of spans."""
+    return {
+        "span_precision": _ratio(right, predicted),
+        "span_recall": _ratio(right, gold),
+        "f1": _ratio(2 * right, gold + predicted),
+    }
+
+
+def _ratio(count: int, total: int) -> float | None:
+    return percent(count, total) if total else None
 
 
 # Pictures
@@ -381,13 +388,13 @@ def segments(
         For each the ``words`` (pairs of a word and whether it was changed), the ``kind`` of a span
         or ``""``, and whether it is ``right``, a span of the gold answer.
     """
-    found, wanted = {span.begin: span for span in spans(answer.tags)}, {*spans(gold.tags)}
+    predicted, right_spans = {span.begin: span for span in spans(answer.tags)}, {*spans(gold.tags)}
     parts: list[dict[str, Any]] = []
     position = 0
     while position < len(words):
-        span = found.get(position, Span(position, position + 1, ""))
+        span = predicted.get(position, Span(position, position + 1, ""))
         inside = [(words[word], word in edited) for word in _words(span)]
-        right = not span.kind or span in wanted
+        right = not span.kind or span in right_spans
         parts.append({"words": inside, "kind": span.kind, "right": right})
         position = span.end
     return parts

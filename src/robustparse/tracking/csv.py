@@ -94,13 +94,13 @@ class CsvLogger(Logger):
             self._has_pages = True
 
     @contextmanager
-    def _warning(self, what: str, path: Path) -> Iterator[None]:
+    def _warning(self, kind: str, path: Path) -> Iterator[None]:
         try:
             yield
         except (InputError, OSError) as error:
-            if what not in self._warned:
-                log.warning("%s: %s are being lost: %s", path, what, error)
-            self._warned.add(what)
+            if kind not in self._warned:
+                log.warning("%s: %s are being lost: %s", path, kind, error)
+            self._warned.add(kind)
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *_: Any, **__: Any) -> None:
