@@ -70,9 +70,7 @@ def substitutes(
             - ``lexicon:FILE``: a JSON object of words, or words and tags (`Lexicon`);
             - ``sememes:FILE``: the words of a dictionary with the same sememes (`Sememes`).
         data: files of any tasks, or examples.
-        same_tag: see the option of ``robustparse substitutes``.
-        symmetric: see the option of ``robustparse substitutes``.
-        tagset: see the option of ``robustparse substitutes``.
+        same_tag, symmetric, tagset, task, device: see the options of ``robustparse substitutes``.
         top: the most substitutes of a word from each of ``neighbours``, ``masked_lm`` and
             ``training_words`` (50 as in Jin et al. 2020).
         cosine: least cosine of neighbours by word vectors, from -1 to 1 (0.7 in Jin et al. 2020);
@@ -80,9 +78,7 @@ def substitutes(
         contexts: the most distinct texts in which ``masked_lm`` predicts a word; if more texts hold
             the word, they are sorted and taken at equal distances. A candidate's probability in a
             text is its softmax among the 110 most probable pieces (`MaskedLM`), otherwise 0.
-        task: see the option of ``robustparse substitutes``.
         out: a file for the table, see the option; by default none is written.
-        device: see the option of ``robustparse substitutes``.
 
     Returns:
         The table. Its settings hold the arguments, the digests of the data, the fingerprints of the

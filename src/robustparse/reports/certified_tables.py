@@ -12,7 +12,7 @@ from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.certified_systems import CertifiedSystem
 from robustparse.reports.curves import NamedPlots
 from robustparse.reports.plots import Curve, Plot
-from robustparse.reports.tables import MISSING, Table, rounded
+from robustparse.reports.tables import MISSING, Table, by_task, rounded
 from robustparse.tasks.certificate_drawing import at_edits, edit_number
 
 ALL = "all"
@@ -127,14 +127,6 @@ def scores_within(system: AttackedSystem, edits: str) -> Percentages:
         whole += 0 < record["counted"] == right[scores.sums[-1]]
     values = dict(scores.score(sums)) if sums["counted"] else {}
     return {**values, TREE: percent(whole, trees) if trees else None}
-
-
-def by_task(systems: Sequence[CertifiedSystem]) -> list[list[CertifiedSystem]]:
-    """Return the systems of each task."""
-    tasks: dict[str, list[CertifiedSystem]] = {}
-    for system in systems:
-        tasks.setdefault(system.task.name, []).append(system)
-    return [*tasks.values()]
 
 
 def _rows(system: CertifiedSystem, scores: Sequence[str]) -> list[tuple[str, list[str]]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from robustparse.evaluation.records import PAIR_MEASURES, Percentages, ScoresRecord
 from robustparse.evaluation.shared_adversaries import SharedAdversaries
 from robustparse.metrics import score_label
-from robustparse.reports.tables import MISSING, Section, Table, rounded
+from robustparse.reports.tables import MISSING, Section, Table, by_task, rounded
 
 STANDARD, PERTURBED = "standard_accuracy", "perturbation_accuracy"
 WHOLE, MACRO = "all texts", "macro"
@@ -90,14 +90,13 @@ def summarize_pairs(systems: Sequence[ScoresRecord]) -> str:
 
 def evaluated_tables(systems: Sequence[ScoresRecord]) -> list[Table]:
     """Make a table for each task, with a row for each system and operation."""
-    tasks = {system.task.name: system.task for system in systems}
     return [
         Table(
-            f"Scores, {task.name}",
-            ("Scored", *map(score_label, task.scores.names)),
-            [*_rows([system for system in systems if system.task.name == task.name])],
+            f"Scores, {of_task[0].task.name}",
+            ("Scored", *map(score_label, of_task[0].task.scores.names)),
+            [*_rows(of_task)],
         )
-        for task in tasks.values()
+        for of_task in by_task(systems)
     ]
 
 

@@ -42,7 +42,6 @@ from robustparse.reports.browser import browse, script, script_hash
 from robustparse.reports.certified_systems import CertifiedSystem, read_certified
 from robustparse.reports.certified_systems import most_telling as most_telling_certificates
 from robustparse.reports.certified_tables import (
-    by_task,
     certified_tables,
     edit_plots,
     summarize_certified,
@@ -62,7 +61,7 @@ from robustparse.reports.evaluation_tables import (
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import same_attack, summarize
-from robustparse.reports.tables import MISSING, Section, Table, rounded
+from robustparse.reports.tables import MISSING, Section, Table, by_task, rounded
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.transfer_maps import FILE as TRANSFER
@@ -136,10 +135,7 @@ class Contents:
 
         Differences and the worst of attacks belong to the first.
         """
-        tasks: dict[str, list[AttackedSystem]] = {}
-        for system in self.systems:
-            tasks.setdefault(system.task.name, []).append(system)
-        contents = [*map(Contents, tasks.values())]
+        contents = [*map(Contents, by_task(self.systems))]
         for first in contents[:1]:
             first.differences, first.worst = self.differences, self.worst
         return contents

@@ -3,6 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from robustparse.tasks.task import Task
 
 MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
@@ -11,6 +14,25 @@ ARROW = " \N{RIGHTWARDS ARROW} "
 def rounded(value: float | None, form: str = ".1f") -> str:
     """Format a value; None becomes a dash."""
     return MISSING if value is None else format(value, form)
+
+
+class System(Protocol):
+    """A system in a report."""
+
+    @property
+    def task(self) -> Task:
+        """The task of its answers."""
+
+
+S = TypeVar("S", bound=System)
+
+
+def by_task(systems: Sequence[S]) -> list[list[S]]:
+    """Return the systems of each task, in the order of the tasks' first systems."""
+    tasks: dict[str, list[S]] = {}
+    for system in systems:
+        tasks.setdefault(system.task.name, []).append(system)
+    return [*tasks.values()]
 
 
 def numbered(names: Sequence[str], form: str = "{} ({})") -> list[str]:

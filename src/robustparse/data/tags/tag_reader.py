@@ -1,8 +1,8 @@
 """What each reader of tagged files takes, and what it yields before the tags are checked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from robustparse.types import Example
 
@@ -16,20 +16,9 @@ class ReadSentence(NamedTuple):
     lines: Sequence[int]
 
 
-class TagReader(Protocol):
-    """A function that reads the sentences of one kind of file."""
+TagReader = Callable[[Path, Sequence[str] | None, bool, bool], Iterable[ReadSentence]]
+"""Returns the sentences of a file, which can be iterated several times, or raises `InputError`.
 
-    def __call__(
-        self, path: Path, columns: Sequence[str] | None, gold: bool, keep: bool
-    ) -> Iterable[ReadSentence]:
-        """Return the sentences of a file; they can be iterated several times.
-
-        Args:
-            path: the file.
-            columns: names of the columns, see `read_tags`.
-            gold: whether every word must have a tag.
-            keep: whether they stay in memory, which spares a second reading.
-
-        Raises:
-            InputError: names file and line of content that cannot be used.
-        """
+It takes the file; names of columns, see `read_tags`; whether every word must have a tag; and
+whether sentences stay in memory, which spares a second reading.
+"""
