@@ -308,7 +308,10 @@ def _heat_maps(path: Path) -> Value:
     return [
         (
             one.targets,
-            [(name, [(c.rate, c.interval, c.of_successes) for c in cells]) for name, cells in one.rows],
+            [
+                (name, [(c.rate, c.interval, c.of_successes) for c in cells])
+                for name, cells in one.rows
+            ],
         )
         for one in read_heat_maps(path.parent)
     ]

@@ -145,8 +145,8 @@ def _loaded(names: Sequence[str], settings: SourceSettings) -> dict[str, Source]
     for option, readers in _READERS.items():
         is_set = getattr(settings, option) != getattr(SourceSettings, option)
         if is_set and not {name.partition(":")[0] for name in names} & {*readers}:
-            found = f"no source is {' or '.join(readers)}"
-            raise InputError(found, key=option, remedy="leave it out, or add such a source")
+            problem = f"no source is {' or '.join(readers)}"
+            raise InputError(problem, key=option, remedy="leave it out, or add such a source")
     made: dict[str, Source] = {}
 
     def make(name: str) -> None:
