@@ -3,9 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from robustparse.tasks.task import Task
+from robustparse.evaluation.records import ScoresRecord
+from robustparse.reports.attacked_systems import AttackedSystem
+from robustparse.reports.certified_systems import CertifiedSystem
+
+System = TypeVar("System", AttackedSystem, CertifiedSystem, ScoresRecord)
 
 MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
@@ -16,23 +20,12 @@ def rounded(value: float | None, form: str = ".1f") -> str:
     return MISSING if value is None else format(value, form)
 
 
-class System(Protocol):
-    """A system in a report."""
-
-    @property
-    def task(self) -> Task:
-        """The task of its answers."""
-
-
-S = TypeVar("S", bound=System)
-
-
-def by_task(systems: Sequence[S]) -> list[list[S]]:
+def by_task(systems: Sequence[System]) -> list[list[System]]:
     """Return the systems of each task, in the order of the tasks' first systems."""
-    tasks: dict[str, list[S]] = {}
+    tasks: dict[str, list[System]] = {}
     for system in systems:
         tasks.setdefault(system.task.name, []).append(system)
-    return [*tasks.values()]
+    return list(tasks.values())
 
 
 def numbered(names: Sequence[str], form: str = "{} ({})") -> list[str]:
