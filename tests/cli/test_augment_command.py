@@ -8,11 +8,13 @@ import yaml
 from command_runs import RECIPE, checkpoint, mistake, ranks, stop_after, table
 from tiny_runs import fit, write_config
 
+from robustparse import augment
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.data.fractions import draw_fraction
 from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.perturbed import idle
+from robustparse.perturbations import Casing, Typos
 from sample_runs import SPEED, sentences, write_sample
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -331,6 +333,17 @@ def test_what_is_seldom_changed_is_told_and_nothing_is_not_written(tmp_path, cap
     assert "--operations" in mistake(capsys, *options, "--operations", "[]")
     assert not out.exists()
     assert not out.with_name(f"{out.name}.summary.json").exists()
+
+
+def test_python_writes_the_copies_of_the_command(tmp_path):
+    data, operations = tmp_path / "texts.tsv", [Typos(), Casing()]
+    data.write_text("the cat sleeps here\tx\na dog barks\ty\nno bird sings\tx\n")
+    options = ["--data", str(data), "--task", "classification", "--seed", "3"]
+    main(["augment", *options, "--operations", "typos,casing", "--out", str(tmp_path / "a.tsv")])
+    written = augment(tmp_path / "b.tsv", data, operations, task="classification", seed=3)
+    assert (tmp_path / "a.tsv").read_text() == (tmp_path / "b.tsv").read_text()
+    assert written.summary == summary(tmp_path / "b.tsv") == summary(tmp_path / "a.tsv")
+    assert written.dataset == []
 
 
 def test_the_language_of_forms_is_named(tmp_path, capsys):

@@ -10,6 +10,7 @@ import pytest
 from command_runs import mistake
 from huggingface_hub import ModelCard
 
+import robustparse
 from robustparse.api.inputs import digest
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.cli.main import main
@@ -210,8 +211,14 @@ def test_an_entry_is_verified(here: Path, capsys: pytest.CaptureFixture[str]) ->
     printed = capsys.readouterr().out
     assert "the entry holds" in printed
     assert "worst of attacks" in printed
+    result = robustparse.verify("shared", sentences=4, device="cpu")
+    rows = [(row.name, row.differing) for row in result.rows]
+    attack = json.loads(Path("attacked/run.json").read_text())["attack"]
+    assert rows == [("clean", 0), (attack, 0), (attack, 0), ("worst of attacks", 0)]
+    assert (result.holds, result.n_sentences, result.headline) == (True, 4, "las")
     path, good = Path("shared/entry.json"), Path("shared/entry.json").read_text()
     edited(path, fewer)
+    assert not robustparse.verify("shared", sentences=4, device="cpu").holds
     with pytest.raises(SystemExit) as end:
         main(verify)
     assert end.value.code == 1
