@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import wandb
 
 from robustparse.evaluation.records import RobustnessRecord
 from robustparse.tasks.dependency import DEPENDENCY
@@ -116,8 +115,8 @@ def test_online_it_asks_for_the_runs_past(
             pass
 
     Setup.settings.mode = mode
-    monkeypatch.setattr(wandb, "setup", Setup)
-    monkeypatch.setattr(wandb, "login", lambda **_: True)
+    monkeypatch.setattr("wandb.setup", Setup)
+    monkeypatch.setattr("wandb.login", lambda **_: True)
     WandbLogger(save_dir=str(tmp_path)).log_metrics({"loss": 1.0}, 0)
     expected = (None, "allow") if mode is None else ("disabled", None)
     assert (runs[0].given.get("mode"), runs[0].given.get("resume")) == expected
