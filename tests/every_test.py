@@ -5,7 +5,7 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import docstring_parser
 import hypothesis
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from jsonargparse import _common, _loaders_dumpers, _util
+from jsonargparse import Namespace, _common, _loaders_dumpers, _namespace, _util
 from jsonargparse import typing as _typing
 
 from forks import fork_context
@@ -50,6 +50,18 @@ def _known_path(value: object) -> str | None:
 
 
 _util.get_import_path = _typing.get_import_path = _known_path
+
+# Most keys name no nested value; it takes them apart a million times.
+_parse_key = _namespace.Namespace._parse_key
+
+
+def _parse_plain_key(self: Namespace, key: Any) -> tuple[str, Namespace | None, str]:
+    if isinstance(key, str) and key.isidentifier():
+        return _namespace.add_clash_mark(key), self, ""
+    return _parse_key(self, key)
+
+
+_namespace.Namespace._parse_key = _parse_plain_key
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from command_runs import mistake, table
-from test_documented_commands import ROOT, commands, launched
+from guide_commands import ROOT, commands, launched
 
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
