@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from recipe_models import FOLDER, stand_in, write_models
+from recipe_models import FOLDER, stand_in
 from recipe_models import recipe as small_recipe
 from recipe_sentences import EXAMPLES, examples_of, parser_of, victim_of
 from sentence_judges import has_admissible_chain
@@ -107,13 +107,6 @@ def recipe(name: str, folder: Path, **settings: Any) -> Attack:
 
 def test_every_recipe_is_here() -> None:
     assert {path.stem for path in FOLDER.glob("*.yaml")} == set(RECIPES) | OF_WHOLE_TEXTS
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    write_models(folder)
-    return folder
 
 
 @pytest.fixture(autouse=True, scope="module")
