@@ -1,9 +1,13 @@
 """How the tests are run: without a network, with a cache of their own, the long ones first."""
 
 import gc
+import logging
 import os
+import re
 import tempfile
 from collections import Counter
+from functools import cache
+from typing import Any
 
 import pytest
 
@@ -28,6 +32,26 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.import_plugin("every_test")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all files with forked processes to one worker: each fork server imports everything."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    @cache
+    def forks(file: str) -> bool:
+        names = r"from forks import|_forks\b|exact_runs|damaged_results|\b(held|ranks)\("
+        return bool(re.search(names, (config.rootpath / file).read_text()))
+
+    class OneForkServer(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "forks" if forks(file) else file
+
+    return OneForkServer(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take long, so that at the end no worker waits for one of them."""
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
@@ -35,6 +59,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Search what is imported, which stays, no more for garbage: that takes a tenth of the time."""
-    gc.collect()
+    """Search what is imported, which stays, no more for garbage: that takes a tenth of the time.
+
+    Three times a test pytest visits all loggers of their own, of which torch has fifty.
+    """
     gc.freeze()
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("torch.") and isinstance(logger, logging.Logger):
+            logger.propagate = True

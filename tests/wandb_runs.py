@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import wandb
 
 
 class Run:
@@ -65,5 +64,5 @@ def wandb_runs() -> Iterator[Runs]:
     """Let ``wandb.init`` give such runs."""
     runs = Runs()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wandb, "init", runs.init)
+        patch.setattr("wandb.init", runs.init)
         yield runs

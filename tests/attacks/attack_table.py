@@ -288,7 +288,7 @@ def of_parsers() -> dict[str, Case]:
             Zheng2020WhiteBox(trials=3, positions=2, substitution=nearest),
             TrainingWords(),
             goal=AttachmentDrop(),
-            examples=sentences(60, "test")[::6],
+            examples=sentences(60, "test")[::10],
             victim=lambda: _parser(False),
         ),
         "phrases": Case(
@@ -304,7 +304,7 @@ def of_parsers() -> dict[str, Case]:
             CharacterEdits(edits=["substitute"], sample=None, alphabet=string.ascii_lowercase),
             [ForbiddenRelations(["punct"])],
             AttachmentDrop(),
-            sentences(60, "test")[::6],
+            sentences(60, "test")[::10],
             lambda: _parser(True),
         ),
     }

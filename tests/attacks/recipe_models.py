@@ -211,6 +211,7 @@ def _small(folder: Path) -> dict[str, dict[str, Any]]:
         "Zheng2020": {"psi": 6},
         "Zheng2020WhiteBox": {"gamma": 1.0, "trials": 8, "drop": 1.0},
         "PhraseDrop": {"shortest": 2},
+        "PhraseBlackBox": {"trials": 40},
         "PhraseWhiteBox": {"trials": 8, "pairs": 12},
     }
 

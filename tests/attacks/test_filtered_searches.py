@@ -31,7 +31,7 @@ SEARCHES = CONSTRAINED
 COMPOSING = "zheng"
 JUDGED = [name for name in SEARCHES if name not in (COMPOSING, "random")]
 LATE = [name for name, one in SEARCHES.items() if isinstance(one, GreedyByImportance)]
-JUDGES = [(rises_slowly,), (stays_close,), (rises_slowly, stays_close)]
+JUDGES = [(rises_slowly,), (rises_slowly, stays_close)]
 
 
 def engine(name: str, *judges: Judge, **settings) -> Attack:

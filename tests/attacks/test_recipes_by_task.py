@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recipe_models import recipe, stand_in, write_models
+from recipe_models import recipe, stand_in
 from recipe_sentences import examples_of, parser_of
 from test_recipes import FOLDER, PARTS
 
@@ -21,13 +21,6 @@ from sample_runs import sentences
 
 FACTS = {name: RecipeFacts.read(FOLDER / f"{name}.yaml") for name in PARTS}
 FORMS = ("( a $0 )", "( and ( a $0 ) ( b c0 ) )", "( b c0 )")
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    write_models(folder)
-    return folder
 
 
 @pytest.fixture(autouse=True, scope="module")

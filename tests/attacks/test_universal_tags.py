@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from attack_fakes import HashVictim
-from recipe_models import FOLDER, recipe, stand_in, write_models
+from recipe_models import FOLDER, recipe, stand_in
 from recipe_sentences import parser_of
 
 from robustparse.annotation.questionnaire import export, read_rows
@@ -48,13 +48,6 @@ def universal(example: Example) -> Example:
     if example.id % 3 == 0 and "NOUN" in sentence.upos:
         words[sentence.upos.index("NOUN")] = BLANKS
     return replace(example, sentence=Sentence(tuple(words), sentence.upos))
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    write_models(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -86,8 +86,8 @@ def train(
     return Ended(launched.returncode, errors)
 
 
-def train_by_commands(config: Path, folder: Path, processes: int, program: Path) -> Ended:
-    """The same by torchrun itself and a program of its own, as users start them."""
+def train_by_command(config: Path, folder: Path, processes: int) -> Ended:
+    """The same by torchrun itself and ``train.py``, as users start them."""
     here = [str(ROOT / "src"), str(ROOT / "bench"), str(Path(__file__).parent)]
     launcher = [
         sys.executable,
@@ -96,7 +96,7 @@ def train_by_commands(config: Path, folder: Path, processes: int, program: Path)
         *_launcher(processes, "--standalone"),
     ]
     process = subprocess.Popen(
-        [*launcher, str(program), *_fit(config, folder, processes)],
+        [*launcher, str(ROOT / "train.py"), *_fit(config, folder, processes)],
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(here)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

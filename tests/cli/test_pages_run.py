@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_documented_commands import PAGES, ROOT, commands, launched
+from guide_commands import ABSENT, ELSEWHERE, GUIDES, PAGES, ROOT, commands, launched
 
 from robustparse.cli import ensemble_members
 from robustparse.cli.main import main, run
@@ -18,83 +18,6 @@ from sample_runs import sentences, write_sample
 from sample_texts import texts, write_texts
 from tiny_language_models import VOCABULARY, save_bert
 
-# What a command names that another test runs: processes, models and answers that are not here.
-ELSEWHERE = {
-    "torchrun": (
-        "tests/cli/test_torchrun.py",
-        "test_two_machines_train_as_one_and_start_a_killed_process_again",
-    ),
-    "srun": (
-        "tests/cli/test_documented_commands.py",
-        "test_the_slurm_script_keeps_the_status_and_requeues_what_was_stopped",
-    ),
-    "--engine ray": (
-        "tests/cli/test_ray.py",
-        "test_whatever_dies_no_sentence_is_lost_or_doubled",
-    ),
-    "--shard": (
-        "tests/cli/test_merge_command.py",
-        "test_merged_shards_are_the_files_of_one_process",
-    ),
-    "part-": (
-        "tests/cli/test_several_files.py",
-        "test_several_files_are_read_as_one",
-    ),
-    "merge attacked": (
-        "tests/cli/test_merge_command.py",
-        "test_merged_shards_are_the_files_of_one_process",
-    ),
-    "s3://": (
-        "tests/cli/test_remote_files.py",
-        "test_a_report_reads_attacks_elsewhere",
-    ),
-    "…": (
-        "tests/cli/test_attack_processes.py",
-        "test_two_processes_write_what_one_writes",
-    ),
-    "biaffine_elmo": (
-        "tests/models/test_elmo.py",
-        "test_the_experiment_runs_once_its_paths_are_given",
-    ),
-    "quickstart --task": (
-        "tests/cli/test_quickstart_command.py",
-        "test_the_story_of_texts_is_told_too",
-    ),
-    "measure attacked": (
-        "tests/cli/test_measure_and_annotate.py",
-        "test_models_get_the_options",
-    ),
-    "annotate score": (
-        "tests/cli/test_measure_and_annotate.py",
-        "test_pairs_go_out_and_answers_come_in",
-    ),
-    "eng-spa": (
-        "tests/perturbations/test_paraphrases.py",
-        "test_a_command_translates_line_by_line",
-    ),
-    "--tagger nltk": (
-        "tests/api/test_taggers.py",
-        "test_an_attack_by_tags_on_utterances",
-    ),
-    "hf:my-classifier": (
-        "tests/cli/test_attack_victim.py",
-        "test_a_hugging_face_model_has_a_short_name",
-    ),
-    "report attacked/mine": (
-        "tests/attacks/test_spans.py",
-        "test_files_hold_the_changed_texts",
-    ),
-    "victims.Endpoint": (
-        "tests/cli/test_service_commands.py",
-        "test_the_commands_of_the_guide_run",
-    ),
-    "victims.Http": (
-        "tests/cli/test_service_commands.py",
-        "test_the_commands_of_the_guide_run",
-    ),
-    "my-parser": ("tests/cli/test_share_command.py", "test_an_entry_is_verified"),
-    "victims.Spacy": ("tests/victims/test_spacy.py", "test_the_commands_take_it"),
-}
 # Guides that start from a checkpoint of another page's, which has its sizes.
 GIVEN = {
     "attack.md": ["ewt_biaffine"],
@@ -116,20 +39,6 @@ SEMANTIC = f"{ENCODER}.word_dim 8 {ENCODER}.hidden 8 --model.init_args.hidden 8"
 PAIRS = f"{ENCODER}.word_dim 8 --model.init_args.hidden 8 --model.init_args.layer_dim 4"
 HYPOTHESES = f"{ENCODER}.word_dim 8 --model.init_args.hidden 8"
 CLASSIFIER = f"{ENCODER}.word_dim 8 --model.init_args.filters 4"
-# WordNet and a sentence encoder are not here: a table of substitutes takes the recipes' place, and
-# training words take that of synonyms.
-ABSENT = ("--attack pwws", "--attack yoo2020_wordnet")
-
-
-def is_elsewhere(command: str) -> bool:
-    return any(named in command for named in ELSEWHERE)
-
-
-GUIDES = {
-    page.name: [one for one in commands(page.read_text()) if not is_elsewhere(one)]
-    for page in PAGES
-    if page.parent.name == "guides"
-}
 
 
 def quick(command: str) -> list[str]:

@@ -40,7 +40,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     short = {
         name: one._replace(**attacks)
         if isinstance(one, AttackStory)
-        else one._replace(epochs=6, rate=0.01)
+        else one._replace(epochs=4, rate=0.01)
         for name, one in quickstart.STORIES.items()
     }
     monkeypatch.setattr(quickstart, "STORIES", short)

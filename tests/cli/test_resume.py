@@ -1,11 +1,8 @@
 """The law: killed at any moment and resumed, a run ends as if it had never stopped, bit for bit."""
 
-import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +14,7 @@ import yaml
 from tiny_runs import Settings, differences, fit, metrics, run_until, same, write_config
 
 from forks import Forked
+from robustparse.cli.main import main
 from sample_runs import sentences, write_table
 
 DEFENSES = Path(__file__).parents[2] / "configs" / "defense"
@@ -194,14 +192,8 @@ def test_any_checkpoint_is_a_place_to_resume_from(tmp_path: Path) -> None:
 
 
 def _kill_at_step(arguments: list[str], metrics_file: Path, step: int) -> None:
-    """Run train.py until it has logged a step, then SIGKILL it."""
-    train = Path(__file__).parents[2] / "train.py"
-    process = subprocess.Popen(
-        [sys.executable, str(train), *arguments],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    """Run a command until it has logged a step, then SIGKILL it."""
+    process = Forked(main, arguments)
     while process.poll() is None:
         if metrics_file.exists() and f"\n{step},train/loss" in metrics_file.read_text():
             process.kill()
@@ -211,7 +203,7 @@ def _kill_at_step(arguments: list[str], metrics_file: Path, step: int) -> None:
 
 
 @pytest.mark.slow
-def test_train_py_killed_from_outside(tmp_path: Path) -> None:
+def test_killed_from_outside(tmp_path: Path) -> None:
     """Once in its second epoch; the others are killed more often."""
     config, killed = write_config(tmp_path / "run.yaml", **SHORT), tmp_path / "killed"
     assert run(fit(config, tmp_path / "whole"))[0] == 0

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_runs import mistake, table
-from test_documented_commands import ROOT, commands, launched
+from guide_commands import ROOT, commands, launched
 
 from robustparse.cli.main import main
 from robustparse.data.sample.reviews import review_lexicon
@@ -16,7 +17,7 @@ from robustparse.evaluation.example_records import read_records
 from sample_texts import texts, write_texts
 from service_stub import Stub, completion, serving, texts_of
 
-pytest.importorskip("openai")
+pytestmark = pytest.mark.skipif(not find_spec("openai"), reason="needs openai")
 
 KEY = "sk-not-in-any-file"
 RECIPE = """\

@@ -1,18 +1,20 @@
 """Several processes under torchrun: they train as one does, and faults of one cost nothing."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from exact_runs import (
     TOLERANCE,
+    Ended,
     exact,
     fault,
     fit,
     largest_difference,
     train,
-    train_by_commands,
+    train_by_command,
     train_on_two_machines,
 )
 from tiny_runs import metrics
@@ -22,40 +24,22 @@ from robustparse.cli.main import main
 pytestmark = pytest.mark.slow
 
 FAULTY = 14  # steps of a run with faults
-# Of the recipes; further below two processes take steps of PGD.
-TRAINED = ["clean", "substitution_fgm"]
 SKIPPED = ["1.0", *["2.0"] * 10]  # from step 3 on
 
 
-# Starting processes takes longer than a run: they train one recipe after the other.
-ALL = f"""
-import sys
-from robustparse.cli.main import main
-for name in {TRAINED}:
-    main([argument.replace("NAME", name) for argument in sys.argv[1:]])
-"""
-
-
-@pytest.fixture(scope="module")
-def recipes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a configuration of each recipe, and its run in two processes."""
-    folder = tmp_path_factory.mktemp("recipes")
-    for name in TRAINED:
-        exact(folder / f"{name}.yaml", name, 6)
-    program = folder / "all.py"
-    program.write_text(ALL)
-    two = train_by_commands(folder / "NAME.yaml", folder / "NAME", 2, program)
-    assert two.returncode == 0, two.stderr[-4000:]
-    return folder
-
-
-@pytest.mark.parametrize("name", TRAINED)
+# Further below two processes take steps of PGD. Only here users' own command starts them.
+@pytest.mark.parametrize(
+    ("name", "started_by"), [("clean", train_by_command), ("substitution_fgm", train)]
+)
 def test_two_processes_train_shipped_recipes_as_one(
-    name: str, recipes: Path, tmp_path: Path
+    name: str, started_by: Callable[..., Ended], tmp_path: Path
 ) -> None:
-    main(fit(recipes / f"{name}.yaml", tmp_path))
-    assert largest_difference(tmp_path, recipes / name) <= TOLERANCE
-    assert len([row for row in metrics(recipes / name) if row[1] == "train/loss"]) == 6
+    config = exact(tmp_path / "run.yaml", name, 6)
+    two = started_by(config, tmp_path / "two", 2)
+    assert two.returncode == 0, two.stderr[-4000:]
+    main(fit(config, tmp_path / "one"))
+    assert largest_difference(tmp_path / "one", tmp_path / "two") <= TOLERANCE
+    assert len([row for row in metrics(tmp_path / "two") if row[1] == "train/loss"]) == 6
 
 
 def faulty(path: Path, rank: int, *others: Any) -> Path:

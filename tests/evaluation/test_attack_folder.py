@@ -1,4 +1,4 @@
-"""What an attack into a folder reports: scores that a re-parse confirms, in any packing."""
+"""What an attack into a folder reports: scores that a re-parse confirms."""
 
 import json
 
@@ -122,29 +122,6 @@ def test_reported_scores_are_those_of_the_files_parsed_again(tmp_path, punctuati
         assert other.sentence.xpos == example.sentence.xpos
         pairs = zip(line["tokens"], line["adversarial_tokens"], strict=True)
         assert line["edited"] == [i for i, (a, b) in enumerate(pairs) if a != b]
-
-
-def test_packing_changes_nothing(tmp_path):
-    examples = some(12)
-    for name, settings in {
-        "one": {"batch_queries": 1, "live": 1},
-        "full": {"batch_queries": 4096, "live": 256},
-        "narrow": {"batch_words": 40, "live": 7},
-    }.items():
-        attack(tmp_path / name, examples, **settings)
-    expected = {name: (tmp_path / "full" / name).read_bytes() for name in FILES}
-    for folder in ("one", "narrow"):
-        for name in FILES:
-            assert (tmp_path / folder / name).read_bytes() == expected[name]
-
-
-def test_the_sentences_of_two_processes_are_those_of_one(tmp_path):
-    examples = some(20)
-    for name, mine in (("all", examples), ("0", examples[0::2]), ("1", examples[1::2])):
-        attack(tmp_path / name, mine)
-    parts = [line for name in "01" for line in read_records(tmp_path / name / "examples.jsonl")]
-    parts.sort(key=lambda line: line["id"])
-    assert parts == list(read_records(tmp_path / "all" / "examples.jsonl"))
 
 
 @pytest.mark.parametrize("stops", [False, True])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -228,7 +229,7 @@ def test_vectors_of_few_training_words_are_warned_of_once(tmp_path, caplog):
     for words, share in (("The zebra", "25.0%"), ("the Cats", None), ("the cats saw", None)):
         path = tmp_path / "few.txt"
         path.write_text("".join(f"{word} {at} 2\n" for at, word in enumerate(words.split())))
-        for make in (WordEmbeddings, LSTMEncoder):
+        for make in (WordEmbeddings, partial(LSTMEncoder, hidden=2, layers=1)):
             caplog.clear()
             encoder = make(word_dim=2, vectors=str(path))
             encoder.build(known)

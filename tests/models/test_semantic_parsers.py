@@ -214,8 +214,8 @@ def test_it_learns_prolog(kind: str):
         for id_, (text, form) in enumerate(zip(texts, forms, strict=True))
     ]
     parser = make(kind, examples=examples, hidden=12, longest=30)
-    for _ in range(5):
-        train(parser, examples, 40, 0.1)
+    for _ in range(10):
+        train(parser, examples, 20, 0.05)
         if parser.predict(texts) == list(forms):
             break
     assert parser.predict(texts) == list(forms)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import yaml
-from wandb import wandb_agent
 
 from robustparse.cli.main import main
 from sample_runs import sentences, write_sample
@@ -38,7 +37,7 @@ def trials(parameters: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> wandb_agent.Agent:
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """W&B's agent in a folder with a treebank, without a server."""
     monkeypatch.chdir(tmp_path)
     for name in VARIABLES:
@@ -50,11 +49,13 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> wandb_agent.Agent:
         path = tmp_path / f"UD_English-EWT/en_ewt-ud-{split}.conllu"
         path.parent.mkdir(exist_ok=True)
         write_sample(path, sentences(20, split))
+    from wandb import wandb_agent
+
     return wandb_agent.Agent(api=None, queue=None, sweep_id="sweep1")
 
 
 def test_the_sweep_of_the_guide_trains(
-    agent: wandb_agent.Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agent: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (text,) = re.findall(r"^```yaml\n(program: .*?)^```", GUIDE.read_text(), re.M | re.S)
     sweep = yaml.safe_load(text)
@@ -65,7 +66,7 @@ def test_the_sweep_of_the_guide_trains(
         def __init__(self, command: list[str], env: dict[str, str], **_: Any) -> None:
             started.append(command)
 
-    monkeypatch.setattr(wandb_agent, "AgentProcess", Started)
+    monkeypatch.setattr("wandb.wandb_agent.AgentProcess", Started)
     for number, values in enumerate(trials(sweep["parameters"])):
         arguments = {name: {"value": value} for name, value in values.items()}
         run = {"run_id": f"trial{number}", "program": sweep["program"], "args": arguments}

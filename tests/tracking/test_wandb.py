@@ -3,16 +3,16 @@
 A stand-in for ``wandb.init`` shows what is logged; wandb itself runs in processes of their own.
 """
 
+import logging
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import wandb
 
+from forks import Forked
 from robustparse.evaluation.records import RobustnessRecord
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tracking.wandb import STEP, WandbLogger
@@ -116,8 +116,8 @@ def test_online_it_asks_for_the_runs_past(
             pass
 
     Setup.settings.mode = mode
-    monkeypatch.setattr(wandb, "setup", Setup)
-    monkeypatch.setattr(wandb, "login", lambda **_: True)
+    monkeypatch.setattr("wandb.setup", Setup)
+    monkeypatch.setattr("wandb.login", lambda **_: True)
     WandbLogger(save_dir=str(tmp_path)).log_metrics({"loss": 1.0}, 0)
     expected = (None, "allow") if mode is None else ("disabled", None)
     assert (runs[0].given.get("mode"), runs[0].given.get("resume")) == expected
@@ -179,23 +179,24 @@ def test_an_unwritable_folder_costs_one_warning(
     assert len(caplog.records) == 1
 
 
-REAL = """
-import logging, os, sys
-import wandb
-from robustparse.tracking.wandb import WandbLogger
-logging.basicConfig(format="WARNED %(message)s", level=logging.WARNING)
-for name, key in (("no key", None), ("no network", "0" * 40)):
-    if key is not None:
-        os.environ["WANDB_API_KEY"] = key
-    logger = WandbLogger(init_timeout=2)
-    logger.begin(os.path.join(sys.argv[1], name), resumed=True)
-    logger.log_metrics({"loss": 1.0, "epoch": 0}, 0)
-    logger.log_hyperparams({"a": 1})
-    logger.finalize("success")
-    wandb.teardown()
-    print("continued with", name, flush=True)
-    print("continued with", name, file=sys.stderr, flush=True)
-"""
+def use_it_itself(folder: str, environment: dict[str, str]) -> None:
+    """Without a key, then without a network, in a process that has not imported wandb."""
+    os.environ.clear()
+    os.environ.update(environment)
+    import wandb
+
+    logging.basicConfig(format="WARNED %(message)s", level=logging.WARNING, force=True)
+    for name, key in (("no key", None), ("no network", "0" * 40)):
+        if key is not None:
+            os.environ["WANDB_API_KEY"] = key
+        logger = WandbLogger(init_timeout=2)
+        logger.begin(os.path.join(folder, name), resumed=True)
+        logger.log_metrics({"loss": 1.0, "epoch": 0}, 0)
+        logger.log_hyperparams({"a": 1})
+        logger.finalize("success")
+        wandb.teardown()
+        print("continued with", name, flush=True)
+        print("continued with", name, file=sys.stderr, flush=True)
 
 
 @pytest.mark.slow
@@ -206,21 +207,15 @@ def test_wandb_itself_logs_offline(tmp_path: Path) -> None:
     nowhere = {"WANDB_BASE_URL": "http://127.0.0.1:9", "HOME": str(tmp_path), "NETRC": "/dev/null"}
     # Otherwise it asks again for 15 seconds.
     nowhere |= {f"WANDB_X_GRAPHQL_RETRY_{n}": "1" for n in ("MAX", "WAIT_MAX_SECONDS")}
-    done = subprocess.run(
-        [sys.executable, "-c", REAL, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env={**inherited, **nowhere},
-        timeout=900,
-        check=False,
-    )
-    assert done.stdout.count("continued with") == 2, done.stderr
-    without_key, without_network, _ = done.stderr.split("continued with")
+    done = Forked(use_it_itself, str(tmp_path), {**inherited, **nowhere})
+    output, errors = done.communicate()
+    assert output.count("continued with") == 2, errors
+    without_key, without_network, _ = errors.split("continued with")
     assert "no API key" in without_key
     assert "no API key" not in without_network
     assert "WARNING" not in without_key
     for said in (without_key, without_network):
-        assert said.count("WARNED") == 1, done.stderr
+        assert said.count("WARNED") == 1, errors
     for folder in (tmp_path / "no key", tmp_path / "no network"):
         run_id = (folder / "wandb_id").read_text().strip()
         (log,) = folder.glob(f"wandb/offline-run-*-{run_id}/run-{run_id}.wandb")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from robustparse.victims.answers import UNREADABLE
 from robustparse.victims.label_answers import label_in
 from tiny_language_models import save_gpt2
 
-pytest.importorskip("openai")
+pytestmark = pytest.mark.skipif(not find_spec("openai"), reason="needs openai")
 
 LABELS = ["negative", "positive"]
 WORDS = ["a", "good", "bad", "film", "dull", "fine", "fun", "slow"]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from robustparse.victims import Endpoint, FunctionVictim, dispatcher
 from sample_texts import texts
 from service_stub import Fault, Stub, completion, serving, texts_of
 
-pytest.importorskip("openai")
+pytestmark = pytest.mark.skipif(not find_spec("openai"), reason="needs openai")
 
 LABELS = ["negative", "positive"]
 KEY = "sk-never-shown-1234"

@@ -1,7 +1,9 @@
 """A spaCy pipeline, built and trained here for a few steps, attacked as it is."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
+import lazy_loader
 import numpy as np
 import pytest
 
@@ -13,7 +15,10 @@ from robustparse.types import DependencyTree
 from robustparse.victims import Spacy
 from sample_runs import lexicon_attack, sentences, write_sample
 
-spacy = pytest.importorskip("spacy", reason="needs spaCy: pip install robustparse[spacy]")
+spacy = lazy_loader.load("spacy")  # no other file needs it
+pytestmark = pytest.mark.skipif(
+    not find_spec("spacy"), reason="needs spaCy: pip install robustparse[spacy]"
+)
 
 RECIPE = """
 candidates: {class_path: robustparse.attacks.TrainingWords, init_args: {sample: 4}}
