@@ -55,6 +55,7 @@ CSV = {
     "byte order mark": '\ufefftext,label\n"a ""fine"" film , really",pos\ndull,neg\n',
     "joined files": '\ufefftext,label\n"a ""fine"" film , really",pos\n\ufeffdull,neg\n',
     "spaces after commas": 'label, text\npos, "a ""fine"" film , really"\nneg, dull\n',
+    "empty lines": '"text","label"\r\n\r\n"a ""fine"" film , really",pos\n\n\ndull,neg\n',
     "index of pandas": ',text,label\n0,"a ""fine"" film , really",pos\n1,dull,neg\n',
 }
 
@@ -85,6 +86,7 @@ LINES = {
     "an open quotation mark": ('text,label\na,pos\n"b c,neg\nd,pos\n', 3, "not CSV"),
     "an empty text": ('text,label\n"a\nb",pos\n"",neg\n', 4, "an empty text"),
     "a name twice": ("text,text,label\na,b,pos\n", 1, "the column 'text' twice"),
+    "after an empty line": ("text,label\n\na,pos\nb,c,neg\n", 4, "3 columns"),
     "an empty first line": ('\ntext,label\n"a, b",pos\n', 1, "an empty text"),
     "four columns without names": ("a,b,c,pos\n", 1, "4 columns"),
     "a header again": ("text,label\na,pos\ntext,label\nb,neg\n", 3, "the header of line 1"),
@@ -162,6 +164,12 @@ def test_a_csv_column_of_texts_begins_with_its_name(tmp_path: Path):
     assert texts_of(path, labelled=False) == [("a film", ""), ("no film", "")]
     path = write(tmp_path / "x.csv", "great\na film\ndull\n")
     assert [text for text, _ in texts_of(path, labelled=False)] == ["great", "a film", "dull"]
+
+
+def test_an_empty_line_of_a_csv_column_is_an_empty_text(tmp_path: Path):
+    with pytest.raises(InputError) as error:
+        texts_of(write(tmp_path / "x.csv", "text\na film\n\nno film\n"), labelled=False)
+    assert error.value.line == 3
 
 
 @pytest.mark.parametrize("content", ["a film\ngood, bad film\n", "good, bad film\na film\n"])

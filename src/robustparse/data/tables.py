@@ -229,6 +229,8 @@ def _records(
 ) -> list[NumberedRow]:
     """Return the line where each record begins, and its cells, which may hold line breaks.
 
+    Empty lines after the first record are skipped, unless there is only one column.
+
     Args:
         path, text, delimiter: the file, its content, and the delimiter.
         first: the number of the first line.
@@ -239,11 +241,11 @@ def _records(
     """
     lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=spaces)
-    records, line = [], first
+    records, line = list[tuple[int, list[str]]](), first
     limit = csv.field_size_limit(len(text) + 1)  # it is global
     try:
         for cells in reader:
-            records.append((line, _numbered(cells or [""])))
+            records.append((line, cells))
             line = first + reader.line_num
     except csv.Error as error:
         found = f"not CSV with the delimiter {delimiter!r} ({reason(error)})"
@@ -254,7 +256,9 @@ def _records(
         raise InputError(found, path=path, line=line, remedy=remedy) from None
     finally:
         csv.field_size_limit(limit)
-    return records
+    if any(len(cells) > 1 for _, cells in records):
+        records[1:] = [record for record in records[1:] if record[1]]
+    return [(line, _numbered(cells or [""])) for line, cells in records]
 
 
 # JSON
