@@ -494,6 +494,7 @@ HEADED = {
     "none": ("", None),
     "usual": ("text\tlabel\n", None),
     "any": ("Anfrage\tForm\n", None),
+    "of two words": ("user Anfrage\tForm\n", None),
     "named": ("q\tmy form\n", ["q", "my form"]),
 }
 
@@ -505,6 +506,14 @@ def test_headers_of_utterances_are_one_token_where_forms_have_more(name: str, tm
     found = read_forms(path, columns)
     assert [(" ".join(e.sentence.words), str(e.gold)) for e in found] == FORMS
     assert [e.line for e in found] == [1 + bool(header), 2 + bool(header)]
+
+
+@pytest.mark.parametrize("row", ["where am i\there", "it\t$0", "lima\tc0"])
+def test_a_first_form_of_one_token_is_no_header(row: str, tmp_path: Path):
+    """If its utterance is long, it cannot be a name, or another form holds the token."""
+    rows = [tuple(row.split("\t")), *FORMS]
+    path = write(tmp_path / "x.tsv", "".join("\t".join(each) + "\n" for each in rows))
+    assert [(" ".join(e.sentence.words), str(e.gold)) for e in read_forms(path)] == rows
 
 
 def test_raw_utterances_are_read_from_every_kind(tmp_path: Path):
