@@ -122,6 +122,8 @@ QUOTED = {
         'text\tlabel\n"a ""b"" c"\tpos\n"d, e"\tneg\nf\t""\n',
         ('a "b" c', "pos"),
     ),
+    "those with commas, as Excel": ('"a, b"\tpos\nc\tneg\n"d, e"\tneg\n', ("a, b", "pos")),
+    "one of those with commas": ('"a, b"\tpos\nc, d\tneg\n"e, f"\tneg\n', ('"a, b"', "pos")),
     "stray ones in two lines": (
         'good\tpos\n" well ""so-called"" art\tneg\nwhat a "\tpos\n',
         ("good", "pos"),

@@ -171,18 +171,22 @@ def _is_quoted(lines: Iterable[tuple[int, str]], start: str) -> bool:
     """Tell whether a file is quoted TSV: in each row a field is quoted, or each that needs it is.
 
     All lines are joined only if the first one may be quoted. A quoted row is the first line, or
-    goes on in the next one if a quotation mark is open.
+    goes on in the next one if a quotation mark is open. Excel also quotes all fields with commas.
     """
     may_be = start.count('"') % 2 == 1 or _QUOTED_TSV.fullmatch(start) is not None
     if may_be and _QUOTED_TSV.fullmatch(_joined(lines)):
         return True
-    doubled = False
+    doubled, at_commas, quoted = False, True, 0
     for _, line in lines:
         if '"' in line:
             if not _PARTLY_QUOTED_ROW.fullmatch(line):
                 return False
             doubled = doubled or _DOUBLED.search(line) is not None
-    return doubled
+        if at_commas and ('"' in line or "," in line):
+            fields = line.split("\t")
+            at_commas = all(field.startswith('"') == ("," in field) for field in fields)
+            quoted += sum(field.startswith('"') for field in fields)
+    return doubled or (at_commas and quoted > 1)
 
 
 def _numbered(cells: Iterable[str]) -> dict[ColumnName, Any]:
