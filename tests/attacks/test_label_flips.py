@@ -36,7 +36,8 @@ class Probabilities(FakeVictim):
         self.table, self.kinds = table, kinds
 
     def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
-        return np.array([LABELS.index(name) for name in names], dtype=np.int32)
+        ids = {label: number for number, label in enumerate(LABELS)}
+        return np.array([ids.get(name, -1) for name in names], dtype=np.int32)
 
     def of(self, text: Sequence[str]) -> NDArray[np.float64]:
         joined = " ".join(text)
@@ -181,8 +182,17 @@ def test_logical_forms_are_no_labels() -> None:
         LabelFlip().gold([form], Probabilities())
 
 
-def test_a_label_that_the_classifier_does_not_know_is_named_by_file_and_line() -> None:
-    example = Example(4, Sentence(("a",)), "maybe", path="a.tsv", start=9)
-    with pytest.raises(InputError) as error:
-        LabelFlip().gold([example], FakeVictim())
-    assert (error.value.path, error.value.line) == ("a.tsv", 9)
+@pytest.mark.parametrize("least", [None, 0.7])
+def test_a_text_with_a_label_that_the_classifier_does_not_know_is_skipped(least) -> None:
+    """As one that it gets wrong: the score is 1, and nothing but the original text is asked."""
+    known, unknown = (Example(at, Sentence(("p",)), gold) for at, gold in enumerate(("y", "maybe")))
+    attack = Attack(
+        candidates=Lexicon({"p": ["q"]}),
+        search=GreedyByImportance(UnknownWord()),
+        goal=LabelFlip(least=least),
+    )
+    victim = Probabilities({"p": [0.9, 0.1, 0.0, 0.0], "q": [0.1, 0.9, 0.0, 0.0]})
+    runs = {run.problem.id: run for run in attack.search_runs([known, unknown], victim)}
+    assert (runs[0].skipped, runs[0].success) == (False, True)
+    assert (runs[1].skipped, runs[1].success, runs[1].queries.charged) == (True, False, 1)
+    assert runs[1].verdict.scores.tolist() == [1.0]

@@ -76,6 +76,7 @@ def test_a_mistake_is_one_message(
         ("substitutes", str(data)),
         ("substitutes", "missing.jsonl"),
         ("data", "missing.conllu"),
+        ("data", "sample"),  # of which task?
         ("fidelity", "1.5"),
         ("measure", "both"),
         ("out", str(data / "encoding.jsonl")),

@@ -71,6 +71,8 @@ OPTIONS = [
     ("attack", "--devices many", "devices: ", "many"),
     ("attack", "--trust", "--trust"),
     ("attack", "--data missing.conllu", "missing.conllu: no such file"),
+    ("attack", "--mean logits", "--mean"),
+    ("augment", "--mean logits", "--mean"),
     ("augment", "--fraction 0.5 --tokens 0.5", "--fraction", "--tokens"),
     ("augment", "--tokens 0", "--tokens", "0"),
     ("augment", "--keep some", "keep: ", "some", "pairs"),

@@ -56,6 +56,7 @@ CSV = {
     "byte order mark": '\ufefftext,label\n"a ""fine"" film , really",pos\ndull,neg\n',
     "joined files": '\ufefftext,label\n"a ""fine"" film , really",pos\n\ufeffdull,neg\n',
     "spaces after commas": 'label, text\npos, "a ""fine"" film , really"\nneg, dull\n',
+    "empty lines": '"text","label"\r\n\r\n"a ""fine"" film , really",pos\n\n\ndull,neg\n',
     "index of pandas": ',text,label\n0,"a ""fine"" film , really",pos\n1,dull,neg\n',
 }
 
@@ -86,6 +87,7 @@ LINES = {
     "an open quotation mark": ('text,label\na,pos\n"b c,neg\nd,pos\n', 3, "not CSV"),
     "an empty text": ('text,label\n"a\nb",pos\n"",neg\n', 4, "an empty text"),
     "a name twice": ("text,text,label\na,b,pos\n", 1, "the column 'text' twice"),
+    "after an empty line": ("text,label\n\na,pos\nb,c,neg\n", 4, "3 columns"),
     "an empty first line": ('\ntext,label\n"a, b",pos\n', 1, "an empty text"),
     "four columns without names": ("a,b,c,pos\n", 1, "4 columns"),
     "a header again": ("text,label\na,pos\ntext,label\nb,neg\n", 3, "the header of line 1"),
@@ -121,6 +123,8 @@ QUOTED = {
         'text\tlabel\n"a ""b"" c"\tpos\n"d, e"\tneg\nf\t""\n',
         ('a "b" c', "pos"),
     ),
+    "those with commas, as Excel": ('"a, b"\tpos\nc\tneg\n"d, e"\tneg\n', ("a, b", "pos")),
+    "one of those with commas": ('"a, b"\tpos\nc, d\tneg\n"e, f"\tneg\n', ('"a, b"', "pos")),
     "stray ones in two lines": (
         'good\tpos\n" well ""so-called"" art\tneg\nwhat a "\tpos\n',
         ("good", "pos"),
@@ -163,6 +167,12 @@ def test_a_csv_column_of_texts_begins_with_its_name(tmp_path: Path):
     assert texts_of(path, labelled=False) == [("a film", ""), ("no film", "")]
     path = write(tmp_path / "x.csv", "great\na film\ndull\n")
     assert [text for text, _ in texts_of(path, labelled=False)] == ["great", "a film", "dull"]
+
+
+def test_an_empty_line_of_a_csv_column_is_an_empty_text(tmp_path: Path):
+    with pytest.raises(InputError) as error:
+        texts_of(write(tmp_path / "x.csv", "text\na film\n\nno film\n"), labelled=False)
+    assert error.value.line == 3
 
 
 @pytest.mark.parametrize("content", ["a film\ngood, bad film\n", "good, bad film\na film\n"])
@@ -487,6 +497,7 @@ HEADED = {
     "none": ("", None),
     "usual": ("text\tlabel\n", None),
     "any": ("Anfrage\tForm\n", None),
+    "of two words": ("user Anfrage\tForm\n", None),
     "named": ("q\tmy form\n", ["q", "my form"]),
 }
 
@@ -498,6 +509,14 @@ def test_headers_of_utterances_are_one_token_where_forms_have_more(name: str, tm
     found = read_forms(path, columns)
     assert [(" ".join(e.sentence.words), str(e.gold)) for e in found] == FORMS
     assert [e.line for e in found] == [1 + bool(header), 2 + bool(header)]
+
+
+@pytest.mark.parametrize("row", ["where am i\there", "it\t$0", "lima\tc0"])
+def test_a_first_form_of_one_token_is_no_header(row: str, tmp_path: Path):
+    """If its utterance is long, it cannot be a name, or another form holds the token."""
+    rows = [tuple(row.split("\t")), *FORMS]
+    path = write(tmp_path / "x.tsv", "".join("\t".join(each) + "\n" for each in rows))
+    assert [(" ".join(e.sentence.words), str(e.gold)) for e in read_forms(path)] == rows
 
 
 def test_raw_utterances_are_read_from_every_kind(tmp_path: Path):

@@ -280,6 +280,7 @@ def test_a_command_translates_line_by_line() -> None:
         ([sys.executable, "-c", "import sys; sys.exit('no mode\\n a\\nb')"], "no mode … b"),
         ([sys.executable, "-c", "print('one'); print('two')"], "and 2 lines for 1"),
         ([sys.executable, "-c", ""], "and 0 lines for 1"),
+        ([sys.executable, "-c", r"import os; os.write(1, b'caf\xe9\n')"], "0xe9"),
         ([sys.executable, "-c", "import time; time.sleep(60)"], "no answer to 1 texts in 0.5 s"),
     ],
 )

@@ -208,6 +208,7 @@ def test_sentences_may_repeat_one_word(tmp_path):
         ("a.iob", "BOS a b EOS\tO O B-x go\n\nBOS a EOS\tO O go\n", 1),
         ("a.tsv", "id\tutterance\tslot_labels\tintent\n1\ta b\tO B-x\tgo\n", 2),
         ("a.tsv", "a\tX\nb\t\n", 2),
+        ("a.tsv", "a\tX\n\u3000\tX\n", 2),
         ("a.conll", "#begin document (a); part 000\na X\nb X\n", 1),
         ("a.tsv", "#\ta.de [2005-02-26]\n\n1\ta\tX\n2\tb\tX\n", 1),
         ("a.conll", "1 a X\n2 b X\n\n1 c Y\n", 1),
@@ -235,6 +236,7 @@ def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, lin
     assert (error.value.path, error.value.line) == (str(path), line)
     if name == "a.jsonl":
         assert (error.value.remedy is not None) == ("[1]" in text)
+    assert ("U+3000" in error.value.found) == ("\u3000" in text)
 
 
 def test_a_key_that_no_word_has_is_named(tmp_path, caplog):

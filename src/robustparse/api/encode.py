@@ -106,7 +106,7 @@ def _task(source: DataSource, name: str | None) -> Task:
     if name is not None:
         return named(name)
     if isinstance(source, DataFile):
-        return named("dependency") if source.name == "sample" else task_of(source.names[0])
+        return task_of(source.names[0])
     kinds = {task.answers.gold_type: task for task in all_tasks()}
     return kinds.get(type(source.sentences[0].gold), named("classification"))
 

@@ -104,7 +104,7 @@ def augment(
         attack_run = AttackRun(
             folder=attack_folder(path),
             recipe=Recipe.of(attack),
-            victim=decoding.checkpoints(checkpoint),
+            victim=decoding.only_system(checkpoint),
             data=file,
             seed=seed,
             device=decoding.device,

@@ -85,6 +85,17 @@ class DecodingOptions:
         """Return models that compute with these options."""
         return Checkpoints(paths, self.decoder, self.beam, self.precision, self.mean)
 
+    def only_system(self, paths: Paths) -> Checkpoints:
+        """Return the only model or ensemble of a command.
+
+        Raises:
+            InputError: ``mean`` is set for one model.
+        """
+        if len(as_list(paths)) == 1:
+            remedy = "leave it out, or give several checkpoints"
+            refuse(self, "has no effect on one model", remedy, ("mean",))
+        return self.checkpoints(paths)
+
 
 @dataclass(frozen=True, kw_only=True)
 class VictimOptions(DecodingOptions):
@@ -102,14 +113,14 @@ class VictimOptions(DecodingOptions):
         """Return the source of the victim.
 
         Raises:
-            InputError: both or neither are given, or an option does not apply to a victim.
+            InputError: both or neither are given, or an option does not apply to the victim.
         """
         if (self.checkpoint is None) == (self.victim is None):
             problem = "neither is given" if self.victim is None else "both are given"
             expected = "exactly one of them"
             raise InputError(problem, key="--checkpoint, --victim", expected=expected)
         if self.checkpoint is not None:
-            return self.checkpoints(self.checkpoint)
+            return self.only_system(self.checkpoint)
         refuse(self, "applies to --checkpoint only", "leave it out", DECODING)
         return NamedVictim(getattr(self.victim, "made_from", None) or {})
 

@@ -203,7 +203,7 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
             remedy = "give files of CoNLL-U names that end in .conllu" if other else None
         elif (at := next((at for at in _TEXTS if not _is_text(columns[at])), None)) is not None:
-            found = f"the {_TEXTS[at]} (column {at + 1}) {_blanks(columns[at])}"
+            found = f"the {_TEXTS[at]} (column {at + 1}) {blanks_of(columns[at])}"
             expected = "text"
         if found:
             raise InputError(found, path=path, line=number, expected=expected, remedy=remedy)
@@ -223,7 +223,7 @@ def _is_text(column: str) -> bool:
     return bool(column) and column == column.strip()
 
 
-def _blanks(text: str) -> str:
+def blanks_of(text: str) -> str:
     """Say where a column has blanks: UD's validator rejects them at both ends."""
     if not text:
         return "is empty"

@@ -171,18 +171,22 @@ def _is_quoted(lines: Iterable[tuple[int, str]], start: str) -> bool:
     """Tell whether a file is quoted TSV: in each row a field is quoted, or each that needs it is.
 
     All lines are joined only if the first one may be quoted. A quoted row is the first line, or
-    goes on in the next one if a quotation mark is open.
+    goes on in the next one if a quotation mark is open. Excel also quotes all fields with commas.
     """
     may_be = start.count('"') % 2 == 1 or _QUOTED_TSV.fullmatch(start) is not None
     if may_be and _QUOTED_TSV.fullmatch(_joined(lines)):
         return True
-    doubled = False
+    doubled, at_commas, quoted = False, True, 0
     for _, line in lines:
         if '"' in line:
             if not _PARTLY_QUOTED_ROW.fullmatch(line):
                 return False
             doubled = doubled or _DOUBLED.search(line) is not None
-    return doubled
+        if at_commas and ('"' in line or "," in line):
+            fields = line.split("\t")
+            at_commas = all(field.startswith('"') == ("," in field) for field in fields)
+            quoted += sum(field.startswith('"') for field in fields)
+    return doubled or (at_commas and quoted > 1)
 
 
 def _numbered(cells: Iterable[str]) -> dict[ColumnName, Any]:
@@ -229,6 +233,8 @@ def _records(
 ) -> list[NumberedRow]:
     """Return the line where each record begins, and its cells, which may hold line breaks.
 
+    Empty lines after the first record are skipped, unless there is only one column.
+
     Args:
         path, text, delimiter: the file, its content, and the delimiter.
         first: the number of the first line.
@@ -239,11 +245,11 @@ def _records(
     """
     lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=spaces)
-    records, line = [], first
+    records, line = list[tuple[int, list[str]]](), first
     limit = csv.field_size_limit(len(text) + 1)  # it is global
     try:
         for cells in reader:
-            records.append((line, _numbered(cells or [""])))
+            records.append((line, cells))
             line = first + reader.line_num
     except csv.Error as error:
         found = f"not CSV with the delimiter {delimiter!r} ({reason(error)})"
@@ -254,7 +260,9 @@ def _records(
         raise InputError(found, path=path, line=line, remedy=remedy) from None
     finally:
         csv.field_size_limit(limit)
-    return records
+    if any(len(cells) > 1 for _, cells in records):
+        records[1:] = [record for record in records[1:] if record[1]]
+    return [(line, _numbered(cells or [""])) for line, cells in records]
 
 
 # JSON

@@ -59,7 +59,7 @@ class TranslationCommand(Translator):
 
     Raises:
         InputError: when first used: the command is missing, fails, takes longer, or answers with
-            another number of lines.
+            another number of lines or in another encoding.
     """
 
     runs_programs = True
@@ -84,11 +84,8 @@ class TranslationCommand(Translator):
         try:
             done = subprocess.run(
                 self.command,
-                input=lines,
+                input=lines.encode(),
                 capture_output=True,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
                 timeout=self.seconds,
                 check=False,
             )
@@ -98,9 +95,15 @@ class TranslationCommand(Translator):
         except subprocess.TimeoutExpired:
             found = f"no answer to {len(texts)} texts in {self.seconds:g} s"
             raise InputError(found, key=key, remedy=f"raise `seconds`, {again}") from None
-        answers = done.stdout.removesuffix("\n").split("\n") if done.stdout else []
+        try:
+            output = done.stdout.decode().replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            found = f"answers with the byte 0x{done.stdout[error.start]:02x}"
+            remedy = f"set its encoding, {again}"
+            raise InputError(found, key=key, expected="UTF-8", remedy=remedy) from None
+        answers = output.removesuffix("\n").split("\n") if output else []
         if done.returncode or len(answers) != len(texts):
-            said = done.stderr.strip().splitlines() or ["nothing"]
+            said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
             # The cause is in the last line of a traceback, and in the first line of a usage.
             ends = " … ".join(line.strip()[:120] for line in dict.fromkeys((said[0], said[-1])))
             found = f"ended with code {done.returncode} and {len(answers)} lines for {len(texts)}"

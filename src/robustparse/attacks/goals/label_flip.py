@@ -17,8 +17,9 @@ class LabelFlip(Goal):
 
     Let F be the victim's probabilities and y the gold label. Without a target, the score is 1 - F_y
     and an attack succeeds if the most probable label is not y; a text that the victim already gets
-    wrong counts as skipped. With a target t, the score is F_t and an attack succeeds if t is the
-    most probable label; texts with gold label t are not attacked. `labels_of` decides ties.
+    wrong counts as skipped. So does a text with a label that the victim does not know: its F_y
+    is 0. With a target t, the score is F_t and an attack succeeds if t is the most probable label;
+    texts with gold label t are not attacked. `labels_of` decides ties.
 
     Without a target, `Verdict.rises` is F_z of the new label z minus F_z of the original text.
 
@@ -42,25 +43,20 @@ class LabelFlip(Goal):
     def gold(self, examples: Sequence[Example], victim: Victim) -> list[Any]:
         """Return the victim's ids of the gold labels, or of the target.
 
+        A gold label that the victim does not know has the id -1.
+
         Raises:
-            InputError: a gold answer is not a label, or the victim does not know the label.
+            InputError: a gold answer is not a label, or the victim does not know the target.
         """
         self.check_gold(examples, str)
         names = [example.gold if self.target is None else self.target for example in examples]
         ids: list[int] = victim.name_ids(names).tolist()
-        for example, name, number in zip(examples, names, ids, strict=True):
-            if number < 0:
-                key, expected = "goal: LabelFlip", "one of the classifier's labels"
-                if self.target is not None:
-                    raise InputError(f"target {name!r}", key=key, expected=expected)
-                raise InputError(
-                    f"sentence {example.id + 1}: label {name!r}",
-                    path=example.path or None,
-                    line=example.line if example.path else None,
-                    key=key,
-                    expected=expected,
-                    remedy="leave out texts with other labels, or rename these",
-                )
+        if self.target is not None and min(ids, default=0) < 0:
+            raise InputError(
+                f"target {self.target!r}",
+                key="goal: LabelFlip",
+                expected="one of the classifier's labels",
+            )
         return ids
 
     def applies(self, problem: Problem) -> bool:
@@ -73,7 +69,9 @@ class LabelFlip(Goal):
         """See `Goal.judge`."""
         probabilities, labels = predictions[0], labels_of(predictions)
         wanted = labels == problem.gold
-        scores = probabilities[:, problem.gold].astype(np.float64, copy=False)
+        scores = np.zeros(len(probabilities))
+        if problem.gold >= 0:
+            scores = probabilities[:, problem.gold].astype(np.float64, copy=False)
         if self.target is not None:
             return Verdict(scores, wanted if self.least is None else scores >= self.least)
         rises = np.zeros(len(scores))

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from robustparse.data.chosen import repeatable
-from robustparse.data.conllu import blocks
+from robustparse.data.conllu import blanks_of, blocks
 from robustparse.data.tags.schemes import OUTSIDE, scheme_of
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.errors import InputError
@@ -150,8 +150,9 @@ def _each_of_lines(path: Path, width: int, gold: bool) -> Iterator[ReadSentence]
         for number, cells in rows.items():
             empty = [column for column, cell in enumerate(cells, start=1) if not cell.strip()]
             if len(cells) != width or width < 1 + gold or empty:
-                alike = len(cells) == width
-                what = f"column {empty[0]} is empty" if empty and alike else f"{len(cells)} columns"
+                what = f"{len(cells)} columns"
+                if empty and len(cells) == width:
+                    what = f"column {empty[0]} {blanks_of(cells[empty[0] - 1])}"
                 raise InputError(
                     f"{what} in {' '.join(cells)[:60]!r}",
                     path=path,

@@ -1,5 +1,6 @@
 """Utterances with logical forms, in files and datasets, as training data."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,16 +26,21 @@ TWO = "an utterance and its logical form"
 
 
 def _is_header(table: Table, _known: Known) -> bool:
-    """Tell whether the first row names columns: its form is one token, and all others have more.
+    """Tell whether the first row names columns: the utterance in one or two words, the form in one.
 
+    All other forms must have several tokens, and none that word: it could be a form itself.
     Nearly all forms of a corpus differ, so that a form that no other row has means nothing.
     """
     cells = [label_text(cell) for cell in table.first[1].values()]
     if len(cells) > 3 and set('{":}') & {*cells[3]}:  # slots that are damaged
         return False
     form = 2 if len(cells) > 3 else 1
-    sizes = (len(label_text(values.get(form)).split()) for _, values in table.rows)
-    return next(sizes) == 1 and next(sizes, 0) > 1 and all(size > 1 for size in sizes)
+    name = cells[form]
+    if len(cells[form - 1].split()) > 2 or not re.fullmatch(r"\w+", name):
+        return False
+    forms = (label_text(values.get(form)).split() for _, values in table.others)
+    several = [len(tokens) > 1 and name not in tokens for tokens in forms]
+    return bool(several) and all(several)
 
 
 FORMS = Format(
