@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from studies import read_yaml
 
 FILE = Path(__file__).resolve().parent / "results" / "papers.yaml"
 UNKNOWN, NO_CELL = "?", "."
@@ -128,7 +128,7 @@ def _reason(row: Row, column: str) -> dict[str, str]:
 @cache
 def read() -> dict[str, Any]:
     """Return the contents of the file."""
-    content: dict[str, Any] = yaml.safe_load(FILE.read_text("utf-8"))
+    content: dict[str, Any] = read_yaml(FILE)
     return content
 
 

@@ -27,7 +27,6 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-import yaml
 from matplotlib.figure import Figure
 
 import papers
@@ -559,7 +558,7 @@ def picture(spec: Mapping[str, Any]) -> str:
 @cache
 def specs() -> dict[str, dict[str, Any]]:
     """Return what tables, pictures and lists of figures show, by kind and name."""
-    every: dict[str, Any] = yaml.safe_load((RESULTS / "tables.yaml").read_text("utf-8"))
+    every: dict[str, Any] = studies.read_yaml(RESULTS / "tables.yaml")
     for name, one in every["pictures"].items():
         every["pictures"][name] = every["tables"].get(one.get("of"), {}) | one
     cells = dict.fromkeys(["count", "overview", *papers.read()["papers"]])

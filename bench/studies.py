@@ -94,7 +94,7 @@ class Attack:
         if self.certify:
             return {}
         path = ROOT / "configs" / "attack" / f"{self.recipe or self.name}.yaml"
-        recipe: dict[str, Any] = placed(yaml.safe_load(path.read_text("utf-8")))
+        recipe: dict[str, Any] = placed(read_yaml(path))
         kept = recipe.get("constraints", [])[: self.constraints]
         kept = [one for one in kept if one["class_path"] not in self.without]
         if kept or self.added:
@@ -129,11 +129,7 @@ class System:
     def contents(self) -> list[dict[str, Any]]:
         """Return the contents of its configurations, with placeholders."""
         return [
-            placed(
-                yaml.safe_load((ROOT / "configs" / f"{one}.yaml").read_text("utf-8"))
-                if isinstance(one, str)
-                else one
-            )
+            placed(read_yaml(ROOT / "configs" / f"{one}.yaml") if isinstance(one, str) else one)
             for one in self.configs
         ]
 
@@ -280,6 +276,13 @@ def filled(node: Any, values: Mapping[str, Any]) -> Any:
     return node
 
 
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the content of a YAML file; the parser in C is ten times as fast as that in Python."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content: dict[str, Any] = yaml.load(path.read_text("utf-8"), Loader=loader)
+    return content
+
+
 def names() -> list[str]:
     """Return the names of the studies."""
     return sorted(path.stem for path in STUDIES.glob("*.yaml"))
@@ -297,7 +300,7 @@ def read_study(name: str, home: Path | None = None, seed: int | None = None) -> 
         InputError: a key, or the name of an attack or system in it, is unknown.
     """
     path = STUDIES / f"{name}.yaml"
-    content = yaml.safe_load(path.read_text("utf-8"))
+    content = read_yaml(path)
     runs = ROOT / "runs"
     home = home or (runs / content["home"] if "home" in content else runs)
     attacks = {key: _attack(key, one or {}) for key, one in content.get("attacks", {}).items()}

@@ -179,7 +179,7 @@ class Runner:
             shipped = system.configs[number]
             if isinstance(shipped, str):
                 paths.append(ROOT / "configs" / f"{shipped}.yaml")
-                if own == yaml.safe_load(paths[-1].read_text("utf-8")):
+                if own == studies.read_yaml(paths[-1]):
                     continue
                 del paths[-1]
             name = shipped.rpartition("/")[2] if isinstance(shipped, str) else f"own_{number}"

@@ -5,15 +5,14 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import docstring_parser
 import hypothesis
 import numpy as np
 import pytest
 import torch
-import yaml
-from jsonargparse import Namespace, _common, _loaders_dumpers, _namespace, _util
+from jsonargparse import _common, _loaders_dumpers, _util
 from jsonargparse import typing as _typing
 
 from forks import fork_context
@@ -34,9 +33,6 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # Tiny tensors gain nothing from threads, and one thread sums in one order.
 torch.set_num_threads(1)
 
-# The parser in C reads the same ten times as fast.
-yaml.safe_load = functools.partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-
 # jsonargparse reads the docstrings of the same classes again for every command.
 docstring_parser.parse_from_object = functools.cache(docstring_parser.parse_from_object)
 
@@ -50,18 +46,6 @@ def _known_path(value: object) -> str | None:
 
 
 _util.get_import_path = _typing.get_import_path = _known_path
-
-# Most keys name no nested value; it takes them apart a million times.
-_parse_key = _namespace.Namespace._parse_key
-
-
-def _parse_plain_key(self: Namespace, key: Any) -> tuple[str, Namespace | None, str]:
-    if isinstance(key, str) and key.isidentifier():
-        return _namespace.add_clash_mark(key), self, ""
-    return _parse_key(self, key)
-
-
-_namespace.Namespace._parse_key = _parse_plain_key
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.data.batch import Batch
 from robustparse.data.vocab import Vocabulary
 from robustparse.evaluation.attack_folder import attack_into
+from robustparse.evaluation.attack_processes import share_of
 from robustparse.evaluation.attack_sums import AttackSums
 from robustparse.evaluation.example_records import example_record
 from robustparse.evaluation.record_files import encode_record
@@ -145,12 +146,15 @@ def test_some_words_are_never_changed(name, reference) -> None:
             assert "punct" not in {labels[position] for position in result.edited}
 
 
-def test_packing_and_order_change_nothing(name, models, reference) -> None:
-    """One by one here, the last first; a few together when it is stopped and continued."""
+def test_packing_and_shards_change_nothing(name, models, reference) -> None:
     one_by_one = recipe(name, models, live=1, batch_queries=1)
-    found = by_id(name, one_by_one, examples_of(name)[::-5])
+    found = by_id(name, one_by_one, examples_of(name)[::-5])  # every fifth one, the last first
     assert found == {each: reference[each] for each in found}
     assert len(found) == 2
+    shard = share_of(examples_of(name), 1, 2)
+    found = by_id(name, recipe(name, models, live=2, batch_queries=7), shard)
+    assert found == {one.id: reference[one.id] for one in shard}
+    assert len(found) == 3
 
 
 def test_a_stopped_attack_continues_to_the_same_files(name, models, reference, tmp_path) -> None:
@@ -163,7 +167,7 @@ def test_a_stopped_attack_continues_to_the_same_files(name, models, reference, t
                 raise KeyboardInterrupt
 
         victim = victim_of(name)
-        chosen, examples = recipe(name, models, live=3, batch_queries=7), examples_of(name)
+        chosen, examples = recipe(name, models, live=3), examples_of(name)
         attack_into(tmp_path, DEPENDENCY, chosen, examples, victim, dict(RUN), on_sentence)
 
     with pytest.raises(KeyboardInterrupt):
