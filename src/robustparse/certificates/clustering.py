@@ -19,18 +19,24 @@ belongs to the cluster of the most frequent training word that it may replace.
 """
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from math import log
-from typing import Literal, get_args
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from robustparse.certificates.word_answers import WordAnswers
 from robustparse.errors import InputError, check_choice
 
 Fidelity = Literal["one_hot", "mutual_information"]
+Numbers: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 _DECIMALS = 12
 """Decimals to which gains are rounded, since the order of a sum changes its last digits."""
+
+_NOBODY = -1
+"""The partner of a cluster that has none."""
 
 
 def clusters(
@@ -44,8 +50,9 @@ def clusters(
 
     A heap holds the gain of each cluster with its best partner. After a merge, only the pairs with
     the new cluster are computed again. A cluster whose gain fell, or whose partner is gone, keeps
-    its earlier, higher gain in the heap, and gets a new partner when that gain reaches the top. The
-    merges are therefore those of an algorithm that compares all pairs at each step.
+    its earlier, higher gain in the heap until it reaches the top, where the best partner is
+    computed again. The merges are therefore those of an algorithm that compares all pairs at each
+    step.
 
     Args:
         words: the words of the training text.
@@ -68,16 +75,23 @@ def clusters(
         raise InputError(f"must be between 0 and 1, got {gamma}", key="fidelity")
     counts = words.counts
     members = _first_clusters(counts, substitutes, frozenset(apart))
-    cluster_of = {word: name for name, of_cluster in members.items() for word in of_cluster}
-    mergeable = cluster_of.keys() - set(apart)
+    names = sorted(counts)
+    numbers = {name: number for number, name in enumerate(names)}
+    # Words that are kept apart have clusters of their own, which no ball holds.
+    cluster_of = {
+        word: numbers[name]
+        for name, of_cluster in members.items()
+        for word in of_cluster
+        if word not in apart
+    }
     balls = [
-        ({cluster_of[v] for v in (word, *substitutes.get(word, ())) if v in mergeable}, count)
-        for word, count in sorted(counts.items())
+        sorted({cluster_of[v] for v in (word, *substitutes.get(word, ())) if v in cluster_of})
+        for word in names
     ]
-    loss = _OneHot(counts) if fidelity == "one_hot" else _MutualInformation(words)
-    agglomeration = _Agglomeration(balls, loss, gamma, sum(counts.values()))
-    for into, name in agglomeration.merges():
-        members[into] += members.pop(name)
+    loss = (_OneHot if fidelity == "one_hot" else _MutualInformation)(words, names)
+    frequencies = np.array([counts[name] for name in names])
+    for into, merged in _Agglomeration(balls, frequencies, loss, gamma).merges():
+        members[names[into]] += members.pop(names[merged])
     result = {
         min(of_cluster, key=lambda word: (-counts.get(word, 0), word)): {
             word: counts.get(word, 0) for word in sorted(of_cluster)
@@ -112,21 +126,29 @@ class _OneHot:
     """Squared distance of words, as vectors with a single 1, from the means of their clusters.
 
     A cluster of the frequencies f_w has the distance ``sum f_w - (sum f_w^2) / (sum f_w)``.
+
+    Args:
+        words: the words of the training text.
+        names: the clusters; each has one word at the beginning.
     """
 
-    def __init__(self, counts: Mapping[str, int]) -> None:
-        self._all = sum(counts.values())
-        self._sums = {word: (count, count * count) for word, count in counts.items()}
+    def __init__(self, words: WordAnswers, names: Sequence[str]) -> None:
+        counts = words.counts
+        self._sums = np.array([float(counts[name]) for name in names])
+        self._squares = self._sums**2
+        self._all = self._sums.sum()
 
-    def added(self, first: str, second: str) -> float:
-        """Return by how much a merge raises the loss."""
-        (n, squares), (m, further) = self._sums[first], self._sums[second]
-        return (squares / n + further / m - (squares + further) / (n + m)) / self._all
+    def added(self, cluster: int, others: Numbers) -> Floats:
+        """Return by how much a merge of a cluster with each of the others raises the loss."""
+        n, squares = self._sums[cluster], self._squares[cluster]
+        m, further = self._sums[others], self._squares[others]
+        added = squares / n + further / m - (squares + further) / (n + m)
+        return np.asarray(added / self._all)
 
-    def merge(self, into: str, name: str) -> None:
+    def merge(self, into: int, merged: int) -> None:
         """Add the second cluster to the first."""
-        (n, squares), (m, further) = self._sums[into], self._sums.pop(name)
-        self._sums[into] = n + m, squares + further
+        self._sums[into] += self._sums[merged]
+        self._squares[into] += self._squares[merged]
 
 
 class _MutualInformation:
@@ -134,124 +156,159 @@ class _MutualInformation:
 
     With counts n and ``h(n) = n log n``, the mutual information of N words is, up to a constant,
     ``(sum_ct h(n_ct) - sum_c h(n_c)) / N``.
+
+    Args:
+        words: the words of the training text.
+        names: the clusters; each has one word at the beginning.
     """
 
-    def __init__(self, words: WordAnswers) -> None:
-        self._answers = {word: dict(of_word) for word, of_word in words.answers.items()}
-        self._counts = words.counts
-        total, answers = sum(self._counts.values()), Counter[Hashable]()
-        for of_word in self._answers.values():
-            answers.update(of_word)
-        self._h = [0.0, *(n * log(n) for n in range(1, total + 1))]
-        joint = sum(self._h[n] for of_word in self._answers.values() for n in of_word.values())
-        alone = sum(self._h[n] for n in self._counts.values())
-        information = joint - alone - sum(self._h[n] for n in answers.values()) + self._h[total]
+    def __init__(self, words: WordAnswers, names: Sequence[str]) -> None:
+        numbers: dict[Hashable, int] = {}
+        for of_word in words.answers.values():
+            for answer in of_word:
+                numbers.setdefault(answer, len(numbers))
+        # The answers of cluster c and how often they occur: sizes[c] elements from starts[c] on.
+        answers = [words.answers[name] for name in names]
+        self._answers = np.array([numbers[t] for of_word in answers for t in of_word])
+        self._times = np.array([times for of_word in answers for times in of_word.values()])
+        self._sizes = np.array([len(of_word) for of_word in answers])
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._counts = np.add.reduceat(self._times, self._starts)
+        of_answers = np.bincount(self._answers, self._times).astype(int)
+        total, self._number_of_answers = int(of_answers.sum()), len(of_answers)
+        n = np.arange(total + 1)
+        self._h = n * np.log(np.maximum(n, 1))
+        joint, alone = self._h[self._times].sum(), self._h[self._counts].sum()
+        information = float(joint - alone - self._h[of_answers].sum() + self._h[total])
         # Without any information there is nothing to lose.
         self._all = information if information > 1e-9 * total else float("inf")
 
-    def added(self, first: str, second: str) -> float:
-        """Return by how much a merge raises the loss."""
-        h, few, many = self._h, self._answers[first], self._answers[second]
-        if len(few) > len(many):
-            few, many = many, few
-        n, m = self._counts[first], self._counts[second]
-        lost = h[n + m] - h[n] - h[m]
-        for answer, count in few.items():
-            if other := many.get(answer):
-                lost -= h[count + other] - h[count] - h[other]
-        return max(0.0, lost) / self._all
+    def _of(self, clusters: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the answers of clusters, one cluster after another, and how often they occur."""
+        elements = _ranges(self._starts[clusters], self._sizes[clusters])
+        return self._answers[elements], self._times[elements]
 
-    def merge(self, into: str, name: str) -> None:
+    def added(self, cluster: int, others: Numbers) -> Floats:
+        """Return by how much a merge of a cluster with each of the others raises the loss."""
+        h, sizes = self._h, self._sizes[others]
+        answers, times = self._of(np.array([cluster]))
+        own = np.zeros(self._number_of_answers, int)
+        own[answers] = times
+        answers, times = self._of(others)
+        before = own[answers]
+        in_both = h[before + times] - h[before] - h[times]
+        n, m = self._counts[cluster], self._counts[others]
+        lost = h[n + m] - h[n] - h[m] - np.add.reduceat(in_both, np.cumsum(sizes) - sizes)
+        return np.asarray(np.maximum(lost, 0.0) / self._all)
+
+    def merge(self, into: int, merged: int) -> None:
         """Add the second cluster to the first."""
-        answers = self._answers[into]
-        for answer, count in self._answers.pop(name).items():
-            answers[answer] = answers.get(answer, 0) + count
-        self._counts[into] += self._counts.pop(name)
+        both = np.bincount(*self._of(np.array([into, merged]))).astype(int)
+        answers = np.flatnonzero(both)
+        self._starts[into], self._sizes[into] = len(self._answers), len(answers)
+        self._answers = np.concatenate([self._answers, answers])
+        self._times = np.concatenate([self._times, both[answers]])
+        self._counts[into] += self._counts[merged]
+
+
+def _ranges(starts: Numbers, sizes: Numbers) -> Numbers:
+    """Return the numbers of ranges, one range after another."""
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(sizes.sum())
 
 
 class _Agglomeration:
     """Merges clusters, the best pair first.
 
-    Clusters are named by their first training word in alphabetical order.
+    Clusters are numbered, and stay in the order of their first training words.
 
     Args:
-        balls: the clusters that each word can be turned into, with the word's frequency; modified.
+        balls: for each word, the clusters that it can be turned into.
+        frequencies: of the words.
         loss: the fidelity term; modified.
         gamma: the weight of the fidelity term.
-        total: the sum of all frequencies.
     """
 
     def __init__(
         self,
-        balls: Iterable[tuple[set[str], int]],
+        balls: Sequence[Sequence[int]],
+        frequencies: Numbers,
         loss: _OneHot | _MutualInformation,
         gamma: float,
-        total: int,
     ) -> None:
-        self._loss, self._gamma, self._total = loss, gamma, total
-        self._balls = list(balls)
-        # The numbers of the balls that hold each cluster.
-        self._holding: dict[str, set[int]] = defaultdict(set)
-        for number, (ball, _) in enumerate(self._balls):
-            for name in ball:
-                self._holding[name].add(number)
-        # For each cluster, (-gain, name) of its best partner among the clusters after it; the heap
+        self._loss, self._gamma, self._total = loss, gamma, int(frequencies.sum())
+        # An entry is a cluster in a ball; ball b has sizes[b] entries from starts[b] on.
+        self._sizes = np.array([len(ball) for ball in balls])
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._ball = np.repeat(np.arange(len(balls)), self._sizes)
+        self._cluster = np.array([cluster for ball in balls for cluster in ball], int)
+        # The frequency of the ball; 0 if another entry of the ball stands for the same cluster.
+        self._frequency = np.repeat(frequencies, self._sizes)
+        ends = np.cumsum(np.bincount(self._cluster, minlength=len(balls)))
+        self._entries = np.split(np.argsort(self._cluster, kind="stable"), ends[:-1])
+        # For each cluster, its best partner among the clusters after it, and their gain; the heap
         # holds (-gain, cluster, partner).
-        self._best: dict[str, tuple[float, str]] = {}
-        self._heap: list[tuple[float, str, str]] = []
+        self._gain = np.zeros(len(balls))
+        self._partner = np.full(len(balls), _NOBODY)
+        self._heap: list[tuple[float, int, int]] = []
 
-    def merges(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of the two clusters of each merge; the new cluster has the first."""
-        for name in sorted(self._holding):
-            self._find_partner(name)
+    def merges(self) -> Iterator[tuple[int, int]]:
+        """Yield the two clusters of each merge; the new cluster has the number of the first."""
+        for cluster in range(len(self._gain)):
+            self._choose(cluster, *self._gains(cluster))
         while self._heap:
             value, first, second = heapq.heappop(self._heap)
-            if self._best.get(first) != (value, second):  # it has a better partner, or is gone
+            if not self._is_best(value, first, second):
                 continue
-            del self._best[first]
-            both = self._holding[first] & self._holding.get(second, set())
-            shared = sum(self._balls[number][1] for number in both)
-            if shared and -value == self._gain(first, second, shared):
+            self._choose(first, *self._gains(first))
+            if self._is_best(value, first, second):
                 self._merge(first, second)
                 yield first, second
-            else:
-                self._find_partner(first)
 
-    def _shared(self, name: str) -> Counter[str]:
-        """Return for each other cluster the frequency of the words that can be turned into both."""
-        shared = Counter[str]()
-        for number in self._holding[name]:
-            ball, count = self._balls[number]
-            for other in ball:
-                shared[other] += count
-        del shared[name]
-        return shared
+    def _is_best(self, value: float, first: int, second: int) -> bool:
+        return bool(self._gain[first] == -value and self._partner[first] == second)
 
-    def _gain(self, first: str, second: str, shared: int) -> float:
-        """Return by how much a merge lowers Phi."""
-        stability = (1 - self._gamma) * shared / self._total
-        return round(stability - self._gamma * self._loss.added(first, second), _DECIMALS)
+    def _gains(self, cluster: int) -> tuple[Numbers, Floats]:
+        """Return the clusters that share a ball with one, and how much a merge lowers Phi."""
+        balls = self._ball[self._entries[cluster]]
+        entries = _ranges(self._starts[balls], self._sizes[balls])
+        shared = np.bincount(
+            self._cluster[entries], self._frequency[entries], minlength=len(self._gain)
+        )
+        shared[cluster] = 0
+        others = np.flatnonzero(shared)
+        if not others.size:
+            return others, np.zeros(0)
+        stability = (1 - self._gamma) * shared[others] / self._total
+        gains = stability - self._gamma * self._loss.added(cluster, others)
+        return others, np.round(gains, _DECIMALS)
 
-    def _find_partner(self, name: str) -> None:
-        """Find the best partner of a cluster among those after it."""
-        for other, shared in self._shared(name).items():
-            if name < other:
-                self._offer(name, other, shared)
+    def _choose(self, cluster: int, others: Numbers, gains: Floats) -> None:
+        """Choose the best partner of a cluster among those after it, the first one on ties."""
+        self._gain[cluster], self._partner[cluster] = 0, _NOBODY
+        after = others > cluster
+        if after.any():
+            best = int(gains[after].argmax())
+            self._set_partner(cluster, int(others[after][best]), float(gains[after][best]))
 
-    def _merge(self, into: str, name: str) -> None:
+    def _set_partner(self, first: int, second: int, gain: float) -> None:
+        if gain > 0:
+            self._gain[first], self._partner[first] = gain, second
+            heapq.heappush(self._heap, (-gain, first, second))
+
+    def _merge(self, into: int, merged: int) -> None:
         """Add the second cluster to the first."""
-        self._loss.merge(into, name)
-        self._best.pop(name, None)
-        for number in self._holding.pop(name):
-            self._balls[number][0].remove(name)
-            self._balls[number][0].add(into)
-            self._holding[into].add(number)
-        for other, shared in self._shared(into).items():
-            self._offer(min(into, other), max(into, other), shared)
-
-    def _offer(self, first: str, second: str, shared: int) -> None:
-        """Make the second cluster the first one's partner if it gains more than any so far."""
-        value = -self._gain(first, second, shared)
-        if (value, second) < self._best.get(first, (0.0, "")):
-            self._best[first] = value, second
-            heapq.heappush(self._heap, (value, first, second))
+        self._loss.merge(into, merged)
+        entries, added = self._entries[into], self._entries[merged]
+        both = np.isin(self._ball[added], self._ball[entries])
+        self._frequency[added[both]] = 0
+        self._cluster[added] = into
+        self._entries[into] = np.concatenate([entries, added[~both]])
+        self._entries[merged] = added[:0]
+        self._partner[merged] = _NOBODY
+        others, gains = self._gains(into)
+        self._choose(into, others, gains)
+        earlier, later = self._gain[others], self._partner[others]
+        better = (gains > earlier) | ((gains == earlier) & (into < later))
+        for index in np.flatnonzero(better & (others < into)):
+            self._set_partner(int(others[index]), into, float(gains[index]))
