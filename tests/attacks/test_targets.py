@@ -162,9 +162,9 @@ def test_label_flip(target: str | None, scores: list[float], success: list[bool]
             "sentence 8: its gold answer is a DependencyTree",
         ),
         (
-            lambda: problem_of(LabelFlip(), Labelled(2, CHAIN.sentence, "dep2")),
+            lambda: problem_of(LabelFlip(target="dep2"), Labelled(2, CHAIN.sentence, "dep1")),
             "LabelFlip",
-            "sentence 3: label 'dep2'",
+            "target 'dep2'",
         ),
     ],
 )

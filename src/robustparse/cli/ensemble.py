@@ -103,8 +103,7 @@ def ensemble(
         raise InputError(problem, key="--embeddings", remedy=remedy)
     module.examples("test")  # so that a mistake in them is found before training
     trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
-    set_options = ((f"--{name}", str(getattr(decoding, name))) for name in are_set(decoding))
-    common = [*_data(module), *chain.from_iterable((*set_options, *trusted))]
+    common = [*_data(module), *chain.from_iterable(trusted)]
     attacks = ["--devices", str(devices)]
     attacks += [] if limit is None else ["--limit", str(limit)]
     rows: dict[str, dict[str, float | None]] = {}
@@ -121,7 +120,8 @@ def ensemble(
             member.train()
         for name, parts in systems.items():
             say(f"scoring {name}")
-            victim = ["--checkpoint", *(str(folder / "members" / part) for part in parts), *common]
+            paths = [str(folder / "members" / part) for part in parts]
+            victim = ["--checkpoint", *paths, *_decoding(decoding, len(parts)), *common]
             into, policy = folder / "evaluated" / name, ["--punctuation", module.punctuation]
             _run("evaluate", [*victim, *policy, "--out", str(into)])
             scores = read_json(into / SCORES, dict)
@@ -217,6 +217,13 @@ def _run(name: str, options: Sequence[str]) -> None:
     """Run a command without its table, since one table shows all systems."""
     with redirect_stdout(StringIO()):
         run(name, [*options])
+
+
+def _decoding(options: DecodingOptions, models: int) -> Iterator[str]:
+    """Yield decoding options as arguments; ``--mean`` applies to several models only."""
+    for name in are_set(options):
+        if models > 1 or name != "mean":
+            yield from (f"--{name}", str(getattr(options, name)))
 
 
 def _means(members: Sequence[Member], rows: Mapping[str, Row]) -> dict[str, dict[str, Interval]]:
