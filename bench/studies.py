@@ -2,9 +2,10 @@
 
 A study has ``systems`` and ``attacks``; every system is put under every attack, unless it lists
 its own ``attacks``, at each of the attack's ``budgets``. A study without attacks scores its
-systems on a file of ``test`` and on perturbed files: released ones, or those that the
-``operations`` of ``test`` make of its ``raw`` texts. ``measured`` names what models measure of an
-attack's examples, of `MEASURED`; all of it by default.
+systems on a file of ``test`` and on perturbed files: released ones (``released_as`` gives the
+operation of a file with another name), or those that the ``operations`` of ``test`` make of its
+``raw`` texts. ``measured`` names what models measure of an attack's examples, of `MEASURED`; all of
+it by default.
 
 Keys of a system:
     configs: names of files in ``configs``, or contents of a configuration; by default

@@ -418,9 +418,12 @@ class Runner:
         scored = json.loads((out / "scores.json").read_text("utf-8"))
         known = {name: scored.get(name) for name in self.task.scores.names}
         scores: dict[str, Any] = {name: one for name, one in known.items() if one is not None}
+        operations = test.get("released_as", {})
         for name, one in scored.get("perturbed_files", {}).items():
-            scores[name] = {ours: one.get(theirs) for ours, theirs in SCORES.items()}
-        return {**self.trained(system), "scores": scores, "outcomes": outcomes(out)}
+            own = {ours: one.get(theirs) for ours, theirs in SCORES.items()}
+            scores[operations.get(name, name)] = own
+        answers = {operations.get(name, name): one for name, one in outcomes(out).items()}
+        return {**self.trained(system), "scores": scores, "outcomes": answers}
 
     def perturbed(self, system: System, test: Mapping[str, Any]) -> Path | None:
         """Return the folder of a corpus's perturbed texts; make them where none are released."""

@@ -386,7 +386,8 @@ def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
         out = Path(command[-1])
         out.mkdir(parents=True)
         macro = {"rows": 2, "perturbation_accuracy": 50.0, "robust_accuracy": 60.0}
-        scores = {"exact_match": 90.0, "tranx_match": None, "perturbed_files": {"macro": macro}}
+        files = {"macro": macro, "substitution_f": {"rows": 1}}
+        scores = {"exact_match": 90.0, "tranx_match": None, "perturbed_files": files}
         (out / "scores.json").write_text(json.dumps(scores))
         write_rows(out, [(True, False), (False, True)])
         return 1.0
@@ -397,6 +398,7 @@ def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
     assert figures["scores"]["exact_match"] == 90.0
     assert "tranx_match" not in figures["scores"]
     assert figures["scores"]["macro"]["robust"] == 60.0
+    assert figures["scores"]["function_word_substitution"]["rows"] == 1
     assert figures["outcomes"] == {
         "test": {"original": "10"},
         "deletion": {"original": "1", "perturbed": "0"},

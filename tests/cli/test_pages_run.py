@@ -43,7 +43,10 @@ CLASSIFIER = f"{ENCODER}.word_dim 8 --model.init_args.filters 4"
 
 def quick(command: str) -> list[str]:
     """The command's arguments, and those that make it small."""
-    command = " ".join(command.split()).replace("--sources wordnet", "--sources training_words")
+    command = " ".join(command.split())
+    # WordNet is not here, and training words need tags, which reviews do not have.
+    reviews = "--data mr/" in command
+    command = command.replace("wordnet ", "" if reviews else "training_words ")
     for recipe in ABSENT:
         command = command.replace(recipe, "--attack words.yaml")
     arguments = launched(command)[1]
@@ -98,7 +101,7 @@ def write_files(folder: Path) -> None:
     (folder / "text.txt").write_text("The house is large .\n")
     (folder / "vectors.txt").write_text("the 1 0\nguests 0 1\n")
     (folder / "lexicon.json").write_text(json.dumps(review_lexicon(0)))
-    (folder / "neighbours.json").write_text(json.dumps(treebank_lexicon(0)))
+    (folder / "neighbours.json").write_text(json.dumps(treebank_lexicon(0) | review_lexicon(0)))
     (folder / "words.yaml").write_text(
         "candidates: {class_path: Lexicon, init_args: {table: lexicon.json}}\n"
         "search: {class_path: robustparse.attacks.PWWS}\n"
