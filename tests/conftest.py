@@ -59,9 +59,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Search what is imported, which stays, no more for garbage: that takes a tenth of the time.
+    """Exclude what is imported from garbage collection, which saves a tenth of the time.
 
-    Three times a test pytest visits all loggers of their own, of which torch has fifty.
+    pytest visits each logger that does not propagate three times a test. torch has fifty, so they
+    propagate.
     """
     gc.freeze()
     for name, logger in logging.root.manager.loggerDict.items():

@@ -15,7 +15,7 @@ LEFT_OUT = "…"  # stands for options that the page has given before
 
 
 def commands(text: str) -> list[str]:
-    """The lines of code that run a command, continued lines joined, what follows them off."""
+    """The commands in blocks of code: continued lines are joined, and `` || `` ends a command."""
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     joined = "\n".join(blocks).replace("\\\n", " ")
     return [line.split(" || ")[0] for line in COMMAND.findall(joined)]
@@ -28,7 +28,7 @@ def launched(command: str) -> tuple[list[str], list[str]]:
     return words[: at - 1], words[at:]
 
 
-# What a command names that another test runs: processes, models and answers that are not here.
+# Parts of commands that another test runs, because they need processes, models or services.
 ELSEWHERE = {
     "torchrun": (
         "tests/cli/test_torchrun.py",

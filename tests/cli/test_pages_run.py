@@ -45,8 +45,8 @@ def quick(command: str) -> list[str]:
     """The command's arguments, and those that make it small."""
     command = " ".join(command.split())
     # WordNet is not here, and training words need tags, which reviews do not have.
-    reviews = "--data mr/" in command
-    command = command.replace("wordnet ", "" if reviews else "training_words ")
+    other = "" if "--data mr/" in command else "training_words "
+    command = command.replace("--sources wordnet ", f"--sources {other}")
     for recipe in ABSENT:
         command = command.replace(recipe, "--attack words.yaml")
     arguments = launched(command)[1]

@@ -57,7 +57,8 @@ def augment(
 
     Args:
         out: the file of the copies, with the ending of the data.
-        data: the training sentences: a file, or several, or ``"sample"``.
+        data: the training sentences: a file, or several, or ``"sample"``. A `DataFile` has a seed
+            of its own, which is used instead of ``seed``.
         operations: objects of `robustparse.perturbations`.
         task: a name, or a model's ``task``, if the file name does not show it.
         similarity, keep: see the options of ``robustparse augment``.
@@ -70,7 +71,7 @@ def augment(
             nothing was changed.
     """
     if not operations:
-        raise InputError("no operation is given", key="--operations", expected="at least one")
+        raise InputError("no operation is given", key="operations", expected="at least one")
     file = data
     if not isinstance(file, DataFile):
         file = DataFile(file_names(data) or (), seed, split="train")
@@ -149,11 +150,11 @@ def _copies(
 ) -> tuple[list[Example], list[Copy]]:
     """Return sentences of a file, and a copy of each sentence that operations can change.
 
-    If only changed copies are kept, of a fraction of the sentences and without a limit, sentences
-    without a copy are replaced by further sentences of the file (Huang et al. 2021).
+    If a fraction of the sentences is drawn, without a limit, and only changed copies are kept,
+    further sentences of the file replace those without a copy (Huang et al. 2021).
 
     Raises:
-        InputError: the file cannot be used, or such a sentence may be in another shard.
+        InputError: the file cannot be used, or a further sentence may be in another shard.
     """
     drawn = file.fraction < 1 and file.unit == "sentences" and file.limit is None
     replaced = drawn and keep == "changed"

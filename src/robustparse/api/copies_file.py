@@ -93,8 +93,8 @@ class CopiesFile:
             copies: the copies.
             origin: the settings of the operations, or the summary of the attack.
             card: the card of the dataset; None to write none.
-            operated: how many sentences operations changed, and how many not; None if an attack
-                made the copies, whose summary `merge` reads from its folder.
+            operated: counts of the examples, of those without a copy and of dissimilar copies;
+                None if an attack made the copies, whose summary `merge` reads from its folder.
 
         Raises:
             InputError: no copy was made (a shard may have none), or the file cannot be written.

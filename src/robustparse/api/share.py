@@ -80,7 +80,7 @@ def _shared_model(
 ) -> tuple[Model | None, ModelEntry | None, list[str]]:
     """Return the model of a checkpoint or of the output folder, its entry, and its files' digests.
 
-    There is none if both are missing.
+    Without a checkpoint and a shared model, return ``(None, None, [])``.
     """
     weights = out / WEIGHTS
     if checkpoint is None and not weights.exists():
@@ -104,8 +104,8 @@ def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Seque
     """Check that ``scores.json``, which has no digests, belongs to the model and data of the entry.
 
     Raises:
-        InputError: they have another number of sentences, or a checkpoint or the data that they
-            name are missing or different.
+        InputError: the number of sentences differs, or a checkpoint or data file that the scores
+            name is missing or has changed.
     """
     scores = read_record(path, dict[str, Any])
     expected, sentences = len(entry["counted"]), scores.get("n_sentences")

@@ -37,7 +37,7 @@ class VerifiedRow(NamedTuple):
 
     Attributes:
         name: ``clean``, the name of the attack, or ``worst of attacks``.
-        stored, current: the headline score in percent, by the entry and by the new runs.
+        stored, current: the headline score of these sentences in percent, stored and new.
         differing: how many sentences have other counts.
     """
 
@@ -49,13 +49,13 @@ class VerifiedRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Verification:
-    """What an entry says about some of its sentences, and what the same attacks found again.
+    """The comparison of an entry with new runs on some of its sentences.
 
     Attributes:
         name: the name of the system.
         headline: the name of the compared score.
         n_sentences: the number of sentences.
-        rows: the comparison.
+        rows: of the clean scores, of each attack, and of the worst of several attacks.
         holds: whether no row exceeds the tolerance.
     """
 
@@ -86,7 +86,8 @@ def verify(
     Args:
         entry: see the option of ``robustparse verify``.
         victim: see `robustparse.attack`; by default the model in the folder of the entry. A
-            checkpoint computes with the decoding options of the entry.
+            checkpoint computes with the decoding options of the entry. Give the file of a model,
+            not the loaded one: the files are compared. Functions cannot be compared.
         data, sentences, seed, tolerance: see the options of ``robustparse verify``.
         device: see `robustparse.attack`.
 
@@ -105,7 +106,7 @@ def verify(
     chosen = sorted(drawn.tolist())
     again = [_attack_again(stored, each, opened, data, chosen, device) for each in attacks]
     counts = [each.by_score(scores.headline) for each in again]
-    # The counts of the entry, of all its sentences, and those of the chosen sentences now.
+    # For each row: its name, the stored counts of all sentences, the new ones of those chosen.
     compared: list[tuple[str, Counts, Sequence[Any]]]
     compared = [("clean", stored["right"], counts[0].clean)]
     names = [attack_name(attack["run"]) for attack in attacks]

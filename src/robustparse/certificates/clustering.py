@@ -1,13 +1,13 @@
 """Clusters of words for robust encodings (Jones et al., ACL 2020, section 5.2).
 
 The words are those of a training text and their substitutes. Greedy agglomeration starts with a
-cluster for each training word, and merges the two clusters that most lower
+cluster for each training word, and repeatedly merges the two clusters whose merge most lowers
 
     Phi(pi) = gamma * F(pi) + (1 - gamma) * sum_w f_w |B(w)|,    B(w) = {pi(v): v in S(w) + w}
 
 until no merge lowers it. f_w is the frequency of training word w, as a share of all words; S(w) are
 its substitutes; pi(v) is the cluster of v. The second term, stability, is the mean number of codes
-that a word can be turned into. The first term, fidelity, is what codes fail to tell about words:
+among a word and its substitutes. The first term, fidelity, is what codes fail to tell about words:
 
 - ``one_hot`` (Jones et al.): ``sum_w f_w ||x_w - mu_c(w)||^2``, where x_w is the word as a vector
   with a single 1, and mu_c the frequency-weighted mean of a cluster;
@@ -20,13 +20,13 @@ belongs to the cluster of the most frequent training word that it may replace.
 
 import heapq
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.certificates.word_answers import WordAnswers
-from robustparse.errors import InputError, check_choice
+from robustparse.errors import InputError
 
 Fidelity = Literal["one_hot", "mutual_information"]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -43,7 +43,7 @@ def clusters(
     words: WordAnswers,
     substitutes: Mapping[str, Collection[str]],
     gamma: float,
-    fidelity: Fidelity = "mutual_information",
+    measure: Fidelity = "mutual_information",
     apart: Collection[str] = (),
 ) -> dict[str, dict[str, int]]:
     """Return clusters of at least two words, for an ``Encoding``.
@@ -58,8 +58,8 @@ def clusters(
         words: the words of the training text.
         substitutes: for each word, the words that may take its place; it need not be symmetric.
         gamma: weight of the fidelity, from 0 (all words connected by substitutes have one code) to
-            1 (every word keeps its own).
-        fidelity: how the first term is measured.
+            1 (every training word keeps its own).
+        measure: how fidelity is measured.
         apart: words that are never merged, such as stop words.
 
     Returns:
@@ -68,9 +68,8 @@ def clusters(
         training.
 
     Raises:
-        InputError: an argument is out of range.
+        InputError: gamma is out of range.
     """
-    check_choice("fidelity", fidelity, get_args(Fidelity))
     if not 0 <= gamma <= 1:
         raise InputError(f"must be between 0 and 1, got {gamma}", key="fidelity")
     counts = words.counts
@@ -88,7 +87,7 @@ def clusters(
         sorted({cluster_of[v] for v in (word, *substitutes.get(word, ())) if v in cluster_of})
         for word in names
     ]
-    loss = (_OneHot if fidelity == "one_hot" else _MutualInformation)(words, names)
+    loss = (_OneHot if measure == "one_hot" else _MutualInformation)(words, names)
     frequencies = np.array([counts[name] for name in names])
     for into, merged in _Agglomeration(balls, frequencies, loss, gamma).merges():
         members[names[into]] += members.pop(names[merged])
@@ -129,7 +128,7 @@ class _OneHot:
 
     Args:
         words: the words of the training text.
-        names: the clusters; each has one word at the beginning.
+        names: the first word of each cluster.
     """
 
     def __init__(self, words: WordAnswers, names: Sequence[str]) -> None:
@@ -159,7 +158,7 @@ class _MutualInformation:
 
     Args:
         words: the words of the training text.
-        names: the clusters; each has one word at the beginning.
+        names: the first word of each cluster.
     """
 
     def __init__(self, words: WordAnswers, names: Sequence[str]) -> None:
@@ -269,7 +268,7 @@ class _Agglomeration:
         return bool(self._gain[first] == -value and self._partner[first] == second)
 
     def _gains(self, cluster: int) -> tuple[Numbers, Floats]:
-        """Return the clusters that share a ball with one, and how much a merge lowers Phi."""
+        """Return the clusters that share a ball with this one, and the gain of each merge."""
         balls = self._ball[self._entries[cluster]]
         entries = _ranges(self._starts[balls], self._sizes[balls])
         shared = np.bincount(

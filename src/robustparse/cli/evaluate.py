@@ -144,7 +144,7 @@ class _Answers:
         clean: the answers to them.
         noisy: the answers under each operation.
         outcomes: the answers to each file of perturbed texts.
-        service: what was asked of a service.
+        service: the numbers of requests to a service.
     """
 
     victim: AnsweringVictim
@@ -174,7 +174,7 @@ class _Answers:
         return cls(victim, examples, clean, noisy, outcomes, service)
 
     def sums(self, punctuation: PunctuationPolicy, hypotheses: Sums) -> Sums:
-        """Add up what `evaluated` reads."""
+        """Return the sums from which `evaluated` computes scores."""
         task, examples, clean = self.victim.task, self.examples, self.clean
         return {
             "sentences": len(examples),

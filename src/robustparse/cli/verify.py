@@ -35,8 +35,8 @@ def verify(
         checkpoint: the model; by default the one in the folder of the entry.
         victim: the system of an entry without a shared model, as for attack.
         seed: draws the sentences.
-        tolerance: the highest percentage of differing sentences, in the clean row and in each
-            attack's row; processors may cause a few.
+        tolerance: the highest percentage of differing sentences, in each row of the
+            table; processors may cause a few.
         device: where the models compute: auto, cpu or cuda.
     """
     source = None

@@ -118,7 +118,7 @@ class ColumnChoice:
         if is_raw and all(map(_holds_slots, table.others)):
             is_header = not _holds_slots(table.first) and form.is_header(table, self.known)
             return (self._below(cells) if is_header else self)._by_position(line)
-        # Names that a table without a header has by its positions.
+        # Only these names fit a table without a header.
         texts = [(form.texts[0],), *form.pairs[:1]]
         if self.columns is not None and list(self.columns) not in [
             [*names, form.labels[0]] for names in texts
@@ -166,7 +166,7 @@ class ColumnChoice:
         remembered = columns is not None and set(columns[:-1]) <= set(cells)
         if (texts and labels) or not (texts or labels or remembered):
             return texts
-        # A text may consist of such a word. Its label then also occurs in other rows.
+        # The row may hold a text that is such a name. Its label then also occurs in other rows.
         first, others = last_cells(self.table)
         return len(cells) == 1 or first not in others
 
@@ -293,7 +293,7 @@ class ColumnChoice:
         return possible[0]
 
     def _could_be_labels(self, name: str) -> bool:
-        """Tell whether a column holds a classifier's labels or else few different values."""
+        """Tell whether a column may hold labels: the classifier's, or else few different values."""
         cells = (row.get(name) for _, row in self.table.rows)
         if not all(is_label(cell) for cell in cells if label_text(cell)):
             return False

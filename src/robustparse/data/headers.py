@@ -19,11 +19,12 @@ _RARE = 0.1  # largest fraction of these rows that may have a label that occurs 
 def is_label_header(table: Table, known: Known) -> bool:
     """Tell from the labels whether the first row of a table is a header.
 
-    It is not if the classifier knows its label, in any casing, or if its label occurs elsewhere in
-    the corpus. Otherwise it is if its cells are single words and every other row holds a longer
-    text. With a classifier, it also is if the classifier knows the labels of at least half of the
-    other rows; without one, if another file of the corpus begins with the same row, or if there are
-    enough rows and few other labels occur only once.
+    It is not if its label is missing, if the classifier knows its label, in any casing, or, without
+    a classifier, if its label occurs elsewhere in the corpus. Otherwise it is if its cells are
+    single words and every other row holds a longer text. With a classifier, it also is if the
+    classifier knows the labels of at least half of the other rows; without one, if another file of
+    the corpus begins with the same row, or if there are enough rows and few other labels occur only
+    once.
     """
     first, others = last_cells(table)
     if not first or first in NO_LABEL:

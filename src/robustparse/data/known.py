@@ -12,7 +12,7 @@ class Known:
     Args:
         columns: column names in the model's training data; used if the table has them.
         labels: all labels of the model; None without a classifier.
-        numbers: whether the labels of its training data are numbers.
+        numbers: whether the labels of the model's training data are numbers.
         elsewhere: returns the label counts of the other files of the corpus.
         first_rows: returns the first rows of the other files of the corpus.
     """

@@ -168,10 +168,11 @@ def _ending_of_name(path: Path) -> str:
 
 
 def _is_quoted(lines: Iterable[tuple[int, str]], start: str) -> bool:
-    """Tell whether a file is quoted TSV: in each row a field is quoted, or each that needs it is.
+    """Tell whether a TSV file uses quotation marks as CSV does.
 
-    All lines are joined only if the first one may be quoted. A quoted row is the first line, or
-    goes on in the next one if a quotation mark is open. Excel also quotes all fields with commas.
+    It quotes a field of every row, all fields with quotation marks (pandas), or all fields with
+    commas (Excel). All lines are joined only if the first one may be quoted. A quoted row is the
+    first line, or goes on in the next one if a quotation mark is open.
     """
     may_be = start.count('"') % 2 == 1 or _QUOTED_TSV.fullmatch(start) is not None
     if may_be and _QUOTED_TSV.fullmatch(_joined(lines)):

@@ -48,7 +48,7 @@ class AttackDetails(Accumulator):
         self._candidates, self._unseen = Candidates(), UnseenWords()
         self._tags = Groups(task, lambda record: map(_class_of, record["edited_tags"]))
         self._relations = Groups(task, task.answers.relations)
-        # Successes by the words of the sentence, and by how many of them were edited.
+        # The number of successes, by the number of words and by the number of edited words.
         self._perturbed: dict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, record: ExampleRecord) -> None:

@@ -84,7 +84,7 @@ class TranslationCommand(Translator):
         try:
             done = subprocess.run(
                 self.command,
-                input=lines.encode(),
+                input=lines.encode(errors="replace"),
                 capture_output=True,
                 timeout=self.seconds,
                 check=False,

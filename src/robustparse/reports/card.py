@@ -34,10 +34,10 @@ def card(entry: Entry, contents: Contents, about: About) -> str:
 
 
 def check_unedited(path: Path) -> None:
-    """Check that a file is missing, or a card as `card` returned it, which may be replaced.
+    """Check that a card may be written: there is no file, or a card that nobody has edited.
 
     Raises:
-        InputError: it is not.
+        InputError: there is another file, or an edited card.
     """
     text = path.read_text("utf-8", "replace") if path.is_file() else ""
     if path.exists() and text != _marked(text.rpartition("\n<!--")[0]):

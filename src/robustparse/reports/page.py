@@ -174,7 +174,7 @@ def read_contents(
         InputError: a folder is missing or, without ``names``, given twice; or none can be read.
     """
     if not folders:
-        raise InputError("no folders given", expected="one at least that `attack` or `fit` wrote")
+        raise InputError("no folders given", expected="at least one that `attack` or `fit` wrote")
     contents, unread = Contents(worst=worst), list[InputError]()
     names = names or names_of(folders)
     for folder, name in zip(folders, names, strict=True):
@@ -356,7 +356,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def falls_of(rows: Sequence[AttackedSystem]) -> list[tuple[float, float] | None]:
-    """Return the positions of the headline scores before and after on a common scale, in pixels."""
+    """Return positions of the scores before and after attacks on a common scale, in pixels."""
     scores = [s for row in rows for s in (row.before, row.after) if s is not None]
     low, high = min(scores, default=0.0), max(scores, default=0.0)
 

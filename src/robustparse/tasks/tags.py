@@ -210,7 +210,7 @@ class TagAnswers(Answers):
     def difference(
         self, first: TagSequence, second: TagSequence, apart: Collection[int] = ()
     ) -> int:
-        """See `Answers.difference`; the label of the text is a part, too."""
+        """See `Answers.difference`; another label of the text counts as one more part."""
         return super().difference(first, second, apart) + (first.label != second.label)
 
     def strict_success(self, record: Record) -> dict[str, bool]:

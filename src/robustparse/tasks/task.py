@@ -234,7 +234,7 @@ class Answers(ABC):
         gold_type: the type of gold answers.
         language: the language of logical forms; None without logical forms, or if their tokens
             tell it.
-        part: what each word has one of, such as an arc.
+        part: the name of a part of an answer, such as ``arc``; each word has one.
     """
 
     gold_type: type = str

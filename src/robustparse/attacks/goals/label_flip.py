@@ -17,8 +17,8 @@ class LabelFlip(Goal):
 
     Let F be the victim's probabilities and y the gold label. Without a target, the score is 1 - F_y
     and an attack succeeds if the most probable label is not y; a text that the victim already gets
-    wrong counts as skipped. So does a text with a label that the victim does not know: its F_y
-    is 0. With a target t, the score is F_t and an attack succeeds if t is the most probable label;
+    wrong counts as skipped, as does a text with a label that the victim does not know (F_y is
+    0). With a target t, the score is F_t and an attack succeeds if t is the most probable label;
     texts with gold label t are not attacked. `labels_of` decides ties.
 
     Without a target, `Verdict.rises` is F_z of the new label z minus F_z of the original text.

@@ -26,10 +26,11 @@ TWO = "an utterance and its logical form"
 
 
 def _is_header(table: Table, _known: Known) -> bool:
-    """Tell whether the first row names columns: the utterance in one or two words, the form in one.
+    """Tell whether the first row names columns.
 
-    All other forms must have several tokens, and none that word: it could be a form itself.
-    Nearly all forms of a corpus differ, so that a form that no other row has means nothing.
+    It does if its utterance has at most two words, its form is one word, and all other forms have
+    several tokens, none of them that word. Whether the form occurs again shows nothing, since
+    nearly all forms of a corpus differ.
     """
     cells = [label_text(cell) for cell in table.first[1].values()]
     if len(cells) > 3 and set('{":}') & {*cells[3]}:  # slots that are damaged
