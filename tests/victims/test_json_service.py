@@ -13,7 +13,7 @@ from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.search.beam import Greedy
 from robustparse.errors import InputError
 from robustparse.types import Example, LogicalForm, Sentence
-from robustparse.victims import FunctionVictim, Http, dispatcher
+from robustparse.victims import FunctionVictim, Http, retries
 from robustparse.victims.label_answers import label_words
 from service_stub import Stub, serving
 
@@ -26,7 +26,7 @@ LABELS = ["no", "yes"]
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("SERVICE_KEY", "secret-key")
-    monkeypatch.setattr(dispatcher, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.002)
     with serving(Stub(lambda body: {})) as running:
         yield running
 

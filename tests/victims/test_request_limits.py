@@ -6,7 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from robustparse.victims.dispatcher import retry_after
+from robustparse.victims.retries import retry_after
 from robustparse.victims.request_limits import Budget, PerMinute
 
 

@@ -24,7 +24,7 @@ from robustparse.data.sample.reviews import review_lexicon
 from robustparse.errors import InputError
 from robustparse.evaluation.example_records import read_records
 from robustparse.types import Example, LogicalForm, Sentence
-from robustparse.victims import Endpoint, FunctionVictim, dispatcher
+from robustparse.victims import Endpoint, FunctionVictim, retries
 from sample_texts import texts
 from service_stub import Fault, Stub, completion, serving, texts_of
 
@@ -37,7 +37,7 @@ KEY = "sk-never-shown-1234"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short pauses, a key, and no proxy for this machine."""
-    monkeypatch.setattr(dispatcher, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.002)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("SERVICE_KEY", KEY)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

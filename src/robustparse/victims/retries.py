@@ -1,7 +1,7 @@
-"""Sends many requests at once, repeats those that fail, and keeps within limits.
+"""Sends many requests at once, retries those that fail, and keeps within limits.
 
-Every request that is sent counts, repeated ones too. Requests that fail temporarily are
-repeated after pauses that double; if a server names a pause (``Retry-After``), it gets no request
+Every request that is sent counts, retries too. Requests that fail temporarily are
+retried after pauses that double; if a server names a pause (``Retry-After``), it gets no request
 until the pause is over. After a permanent failure, such as a spent budget, nothing more is sent,
 but replies to requests in flight are still awaited and kept: they have been paid for.
 """
@@ -20,7 +20,7 @@ from robustparse.victims.request_limits import Budget, PerMinute, Taken
 from robustparse.victims.transports import Body, NoReplyError, Reply, Transport, Value
 
 FIRST_PAUSE = 0.5
-"""Seconds before the first repetition, without ``Retry-After``."""
+"""Seconds before the first retry, without ``Retry-After``."""
 
 _LONGEST_PAUSE = 60.0
 _GATHERED = 0.02  # seconds for which answers are collected before they are written
@@ -32,7 +32,7 @@ Keep = Callable[[Mapping[bytes, Value]], None]
 
 
 class Reader(Protocol):
-    """What the dispatcher must know of a service."""
+    """What the dispatcher must know about a service."""
 
     def most_tokens(self, body: Body) -> int:
         """Return an upper bound of the tokens of a request and its answer."""
