@@ -6,8 +6,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from robustparse.victims.retries import retry_after
 from robustparse.victims.request_limits import Budget, PerMinute
+from robustparse.victims.retries import retry_after
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -18,8 +18,8 @@ from robustparse.tasks.task import Task
 from robustparse.types import Example
 from robustparse.victims.background_loop import BackgroundLoop
 from robustparse.victims.black_box import BlackBox
-from robustparse.victims.retries import Dispatcher
 from robustparse.victims.request_limits import Budget, PerMinute
+from robustparse.victims.retries import Dispatcher
 from robustparse.victims.transports import Body, Transport, Value, check_url, key_named
 
 _TEXTS_PER_CONNECTION = 32
