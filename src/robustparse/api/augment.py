@@ -61,7 +61,8 @@ def augment(
             of its own, which is used instead of ``seed``.
         operations: objects of `robustparse.perturbations`.
         task: a name, or a model's ``task``, if the file name does not show it.
-        similarity, keep: see the options of ``robustparse augment``.
+        similarity: see the option of ``robustparse augment``.
+        keep: see the option of ``robustparse augment``.
         license: the licence of the sentences, for the card of a dataset of pairs, which is also
             written; None writes none.
         seed: the seed of all random choices.

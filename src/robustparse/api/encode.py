@@ -49,7 +49,9 @@ def encode(
     Args:
         substitutes: a substitution table or its file.
         data: the training text, never the text on which a model is tested.
-        fidelity, measure, stop_words: see the options of ``robustparse encode``.
+        fidelity: see the option of ``robustparse encode``.
+        measure: see the option of ``robustparse encode``.
+        stop_words: see the option of ``robustparse encode``.
         task: the task of the data, if the file name does not show it.
         out: a file for the encoding.
 

@@ -45,8 +45,13 @@ def share(
 
     Args:
         folder: the output folder, which may already hold a shared model.
-        results, checkpoint, name, paper, extra_data, license, data_license: see the options of
-            ``robustparse share``.
+        results: see the option of ``robustparse share``.
+        checkpoint: see the option of ``robustparse share``.
+        name: see the option of ``robustparse share``.
+        paper: see the option of ``robustparse share``.
+        extra_data: see the option of ``robustparse share``.
+        license: see the option of ``robustparse share``.
+        data_license: see the option of ``robustparse share``.
 
     Returns:
         The paths of the card and of the entry.

@@ -70,7 +70,11 @@ def substitutes(
             - ``lexicon:FILE``: a JSON object of words, or words and tags (`Lexicon`);
             - ``sememes:FILE``: the words of a dictionary with the same sememes (`Sememes`).
         data: files of any tasks, or examples.
-        same_tag, symmetric, tagset, task, device: see the options of ``robustparse substitutes``.
+        same_tag: see the option of ``robustparse substitutes``.
+        symmetric: see the option of ``robustparse substitutes``.
+        tagset: see the option of ``robustparse substitutes``.
+        task: see the option of ``robustparse substitutes``.
+        device: see the option of ``robustparse substitutes``.
         top: the most substitutes of a word from each of ``neighbours``, ``masked_lm`` and
             ``training_words`` (50 as in Jin et al. 2020).
         cosine: least cosine of neighbours by word vectors, from -1 to 1 (0.7 in Jin et al. 2020);

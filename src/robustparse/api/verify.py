@@ -88,7 +88,10 @@ def verify(
         victim: see `robustparse.attack`; by default the model in the folder of the entry. A
             checkpoint computes with the decoding options of the entry. Give the file of a model,
             not the loaded one: the files are compared. Functions cannot be compared.
-        data, sentences, seed, tolerance: see the options of ``robustparse verify``.
+        data: see the option of ``robustparse verify``.
+        sentences: see the option of ``robustparse verify``.
+        seed: see the option of ``robustparse verify``.
+        tolerance: see the option of ``robustparse verify``.
         device: see `robustparse.attack`.
 
     Raises:
