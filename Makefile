@@ -26,10 +26,10 @@ export PYTHONDONTWRITEBYTECODE :=
 quickstart: $(STAMP)
 	$(BIN)/robustparse quickstart $(QUICKSTART)
 
-# One worker a core of two.
+# Three workers for two cores: some tests wait for processes that they start.
 test: $(STAMP)
 	$(BIN)/python -m compileall -q -j 0 src
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check --no-cache .

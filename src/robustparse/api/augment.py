@@ -72,7 +72,7 @@ def augment(
             nothing was changed.
     """
     if not operations:
-        raise InputError("no operation is given", key="operations", expected="at least one")
+        raise InputError("no operation is given", key="--operations", expected="at least one")
     file = data
     if not isinstance(file, DataFile):
         file = DataFile(file_names(data) or (), seed, split="train")
