@@ -124,10 +124,8 @@ def _check_scores(path: Path, entry: Entry, run: RunRecord, model_digests: Seque
     checkpoints = [] if "victim" in scores else victims
     for file in [*checkpoints, *(data.names if entry["data"]["sha256"] else [])]:
         if not Path(file).exists():
-            problem, remedy = (
-                f"names {file}, which is missing",
-                "move it back, or run evaluate again",
-            )
+            problem = f"names {file}, which is missing"
+            remedy = "move it back, or run evaluate again"
             raise InputError(problem, path=path, remedy=remedy)
     attacked = run.get("sha256", {})
     digests = {**attacked, "data": data.digest()}

@@ -76,7 +76,7 @@ def clusters(
     members = _first_clusters(counts, substitutes, frozenset(apart))
     names = sorted(counts)
     numbers = {name: number for number, name in enumerate(names)}
-    # Words that are kept apart have clusters of their own, which no ball holds.
+    # No ball holds the cluster of a word that is kept apart.
     cluster_of = {
         word: numbers[name]
         for name, of_cluster in members.items()
@@ -87,8 +87,8 @@ def clusters(
         sorted({cluster_of[v] for v in (word, *substitutes.get(word, ())) if v in cluster_of})
         for word in names
     ]
-    loss = (_OneHot if measure == "one_hot" else _MutualInformation)(words, names)
     frequencies = np.array([counts[name] for name in names])
+    loss = _OneHot(frequencies) if measure == "one_hot" else _MutualInformation(words, names)
     for into, merged in _Agglomeration(balls, frequencies, loss, gamma).merges():
         members[names[into]] += members.pop(names[merged])
     result = {
@@ -127,13 +127,11 @@ class _OneHot:
     A cluster of the frequencies f_w has the distance ``sum f_w - (sum f_w^2) / (sum f_w)``.
 
     Args:
-        words: the words of the training text.
-        names: the first word of each cluster.
+        frequencies: the frequency of each cluster's first word.
     """
 
-    def __init__(self, words: WordAnswers, names: Sequence[str]) -> None:
-        counts = words.counts
-        self._sums = np.array([float(counts[name]) for name in names])
+    def __init__(self, frequencies: Numbers) -> None:
+        self._sums = frequencies.astype(float)
         self._squares = self._sums**2
         self._all = self._sums.sum()
 
@@ -223,7 +221,7 @@ class _Agglomeration:
 
     Args:
         balls: for each word, the clusters that it can be turned into.
-        frequencies: of the words.
+        frequencies: the frequencies of the words.
         loss: the fidelity term; modified.
         gamma: the weight of the fidelity term.
     """

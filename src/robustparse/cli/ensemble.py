@@ -86,10 +86,7 @@ def ensemble(
         remedy = "start one process; --trainer.devices says how many train a model"
         raise InputError(f"{rank.count} processes were launched", remedy=remedy)
     folder, recipes = Path(out), _recipes(_distinct("--attack", attack))
-    of_seeds, of_embeddings = (
-        _distinct("--seeds", seeds),
-        _distinct("--embeddings", embeddings),
-    )
+    of_seeds, of_embeddings = _distinct("--seeds", seeds), _distinct("--embeddings", embeddings)
     for seed in of_seeds:
         check_seed("--seeds", seed)
     check_least("--", limit=limit, devices=devices)
@@ -182,10 +179,8 @@ def _recipes(paths: Sequence[str]) -> dict[str, str]:
     for path in paths:
         Recipe.read(path)  # so that a mistake in it is found before training
         if "gradients" in RecipeFacts.read(Path(path)).needs:
-            problem, remedy = (
-                "needs gradients, which an ensemble lacks",
-                "choose a black-box recipe",
-            )
+            problem = "needs gradients, which an ensemble lacks"
+            remedy = "choose a black-box recipe"
             raise InputError(problem, path=path, key="--attack", remedy=remedy)
     return recipes
 
