@@ -270,6 +270,7 @@ def test_settings_are_asked_for_once_a_call() -> None:
 def test_a_command_translates_line_by_line() -> None:
     command = TranslationCommand([sys.executable, "-c", UPPER])
     assert command.translate(["one é", "two\u2028three"]) == ["ONE É", "TWO\u2028THREE"]
+    assert command.translate(["half a pair: \ud800"]) == ["HALF A PAIR: ?"]  # JSON may hold it
 
 
 @pytest.mark.parametrize(
