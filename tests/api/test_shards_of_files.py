@@ -11,7 +11,7 @@ import pytest
 
 from robustparse.api.data_sources import DataFile
 from robustparse.data.columns import tell
-from robustparse.data.known import Known
+from robustparse.data.read_options import Known
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError
 from robustparse.files import reading

@@ -13,6 +13,7 @@ from exact_runs import fault
 from tiny_runs import differences, fit, write_config
 
 from robustparse.cli.main import main
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.sample.reviews import review_lexicon
 from robustparse.data.text_files import read_texts
 from robustparse.evaluation.example_records import read_records
@@ -109,7 +110,7 @@ def test_trained_on_named_columns_and_copies_it_predicts_in_the_files_format(mad
     data = tmp_path / "train.jsonl"
     copies = tmp_path / "copies.jsonl"
     main(command("augment", made, "--data", data, "--out", copies, *columns))
-    kept = read_texts(copies, named["columns"])
+    kept = read_texts(copies, ReadOptions(named["columns"]))
     assert 20 < len(kept) <= 60
     run = config(tmp_path / "run.yaml", augmentation={"files": [str(copies)]}, **named)
     short = ["--trainer.max_steps", "3", "--trainer.default_root_dir", str(tmp_path / "out")]

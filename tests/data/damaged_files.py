@@ -23,6 +23,7 @@ from robustparse.cli import fit
 from robustparse.cli.main import MAPPINGS
 from robustparse.cli.text_pieces import raw_texts
 from robustparse.data.conllu import read_treebank
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.text_files import read_texts
 from robustparse.models.encoders.bilm import read_options, sizes_of
 from robustparse.options.arguments import checked
@@ -233,7 +234,7 @@ def _plain_sememes(content: bytes) -> Value:
 
 
 def _raw(path: Path) -> Value:
-    return [one.sentence.words for one in raw_texts(path, 250, pairs=False)]
+    return [one.sentence.words for one in raw_texts(path, ReadOptions(max_length=250), pairs=False)]
 
 
 def _plain_raw(content: bytes) -> Value:

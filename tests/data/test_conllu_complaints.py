@@ -11,6 +11,7 @@ from robustparse.data.conllu import (
     unknown_label,
     warn_of_labels,
 )
+from robustparse.data.read_options import ReadOptions
 from robustparse.errors import InputError
 from robustparse.types import DependencyTree, Example, Sentence
 
@@ -139,10 +140,11 @@ def test_bad_sentences_are_named_by_file_and_line(tmp_path, name, parsed):
     path = tmp_path / "bad.conllu"
     path.write_text(GOOD + bad + GOOD, encoding="utf-8")
     if not parsed and expected in (*map(head, range(3)), "a tree", "one word with head 0"):
-        assert not any(map(any, (one.gold.heads for one in read_treebank(path, parsed=False))))
+        examples = read_treebank(path, ReadOptions(gold=False))
+        assert not any(any(each.gold.heads) for each in examples)
         return
     with pytest.raises(InputError) as caught:
-        read_treebank(path, parsed=parsed)
+        read_treebank(path, ReadOptions(gold=parsed))
     assert re.fullmatch(found, caught.value.found)
     assert (caught.value.path, caught.value.line) == (str(path), line)
     assert caught.value.expected == expected
@@ -155,7 +157,7 @@ UNPARSED = row(1, "a", "_", "_") + row(2, "b", "_", "_") + "\n"
 def test_text_without_parses_is_read_where_none_is_needed(tmp_path, ending):
     path = tmp_path / f"raw.{ending}"
     path.write_text(GOOD + UNPARSED)
-    parsed, raw = read_treebank(path, parsed=False)
+    parsed, raw = read_treebank(path, ReadOptions(gold=False))
     assert parsed.gold == DependencyTree((0,), ("root",))
     assert raw.sentence == Sentence(("a", "b"), ("NOUN", "NOUN"), ("NN", "NN"))
     assert raw.gold.heads == (0, 0)
@@ -192,9 +194,9 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_sentence_over_the_limit_is_named(treebank):
-    assert len(read_treebank(treebank, max_length=8)) == 3
+    assert len(read_treebank(treebank, ReadOptions(max_length=8))) == 3
     with pytest.raises(InputError, match="8 words") as caught:
-        read_treebank(treebank, max_length=7, limit="--max-length")
+        read_treebank(treebank, ReadOptions(max_length=7, limit="--max-length"))
     assert (caught.value.path, caught.value.line) == (str(treebank), 19)  # its first line
     assert "--max-length" in caught.value.remedy
 
@@ -275,7 +277,7 @@ def test_a_treebank_without_its_text_is_told(tmp_path):
     path.write_text(HIDDEN + HIDDEN)
     for parsed in (True, False):
         with pytest.raises(InputError) as caught:
-            read_treebank(path, parsed=parsed)
+            read_treebank(path, ReadOptions(gold=parsed))
         assert caught.value.path == str(path)
         assert "'_' in column 2 of 4 of 4 words" in caught.value.found
         assert caught.value.remedy

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from robustparse.data.known import Known
 from robustparse.data.labels import labels_are_numbers
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.data.splits import find_split
 from robustparse.data.tables import ENDINGS, ending_of, read_table
 from robustparse.data.text_datamodule import TextDataModule
@@ -29,9 +29,9 @@ from robustparse.tasks.semantic import semantic_task
 TASK = CLASSIFICATION
 
 
-def texts_of(path: Path, *args: Any, **more: Any) -> list[tuple[str, str]]:
-    found = read_texts(path, *args, **more)
-    return [(" ".join(one.sentence.words), one.gold) for one in found]
+def texts_of(path: Path, *options: Any, **more: Any) -> list[tuple[str, str]]:
+    examples = read_texts(path, ReadOptions(*options, **more))
+    return [(" ".join(each.sentence.words), each.gold) for each in examples]
 
 
 def write(path: Path, content: str) -> Path:
@@ -164,21 +164,21 @@ def test_lines_may_end_with_a_carriage_return_alone(tmp_path: Path):
 
 def test_a_csv_column_of_texts_begins_with_its_name(tmp_path: Path):
     path = write(tmp_path / "x.csv", "review\na film\nno film\n")
-    assert texts_of(path, labelled=False) == [("a film", ""), ("no film", "")]
+    assert texts_of(path, gold=False) == [("a film", ""), ("no film", "")]
     path = write(tmp_path / "x.csv", "great\na film\ndull\n")
-    assert [text for text, _ in texts_of(path, labelled=False)] == ["great", "a film", "dull"]
+    assert [text for text, _ in texts_of(path, gold=False)] == ["great", "a film", "dull"]
 
 
 def test_an_empty_line_of_a_csv_column_is_an_empty_text(tmp_path: Path):
     with pytest.raises(InputError) as error:
-        texts_of(write(tmp_path / "x.csv", "text\na film\n\nno film\n"), labelled=False)
+        texts_of(write(tmp_path / "x.csv", "text\na film\n\nno film\n"), gold=False)
     assert error.value.line == 3
 
 
 @pytest.mark.parametrize("content", ["a film\ngood, bad film\n", "good, bad film\na film\n"])
 def test_texts_of_csv_are_not_cut_at_commas_without_quotation_marks(content: str, tmp_path: Path):
     with pytest.raises(InputError) as error:
-        texts_of(write(tmp_path / "x.csv", content), labelled=False)
+        texts_of(write(tmp_path / "x.csv", content), gold=False)
     assert error.value.line == 2
 
 
@@ -197,7 +197,7 @@ HEADERS = {
     "a label of a classifier": (("so so", "mixed"), Known(labels=["pos", "neg", "mixed"]), 13),
     "no label of a classifier": (("so so", "mixed"), Known(labels=["pos", "neg"]), 12),
     "a label in other casing": (("so so", "Pos"), Known(labels=["pos", "neg"]), 13),
-    "a label of another split": (("so so", "mixed"), Known(elsewhere=lambda: {"mixed": 1}), 13),
+    "a label of another split": (("so so", "mixed"), Known(other_labels=lambda: {"mixed": 1}), 13),
     "a label of this file": (("so so", "pos"), Known(), 13),
     "a text called text": (("text", "pos"), Known(), 13),
 }
@@ -230,7 +230,7 @@ JSON = ['{"text": "a", "label": "b"}\n{}\n', '[{"text": "a"},\n{}]', '[\n {"text
 @pytest.mark.parametrize("content", JSON)
 def test_json_under_another_name_is_refused(content: str, tmp_path: Path):
     with pytest.raises(InputError) as error:
-        read_texts(write(tmp_path / "x.tsv", content), labelled=False)
+        read_texts(write(tmp_path / "x.tsv", content), ReadOptions(gold=False))
     assert (error.value.line, ".jsonl" in str(error.value.remedy)) == (1, True)
 
 
@@ -255,7 +255,8 @@ def test_single_words_above_longer_texts_are_a_header(name: str, known: Known, t
     columns = None if NAMES[name].startswith("review,stars\n") else ["review", "stars"]
     rows = [("a good film", "four"), ("a bad film", "one")]
     assert texts_of(path, columns, known=known) == rows[: NAMES[name].count("film")]
-    assert len(read_texts(write(tmp_path / "y.csv", "fine,one\nbad film,one\n"), known=known)) == 2
+    rows = write(tmp_path / "y.csv", "fine,one\nbad film,one\n")
+    assert len(read_texts(rows, ReadOptions(known=known))) == 2
 
 
 def test_row_names_without_a_name_are_refused_with_a_remedy(tmp_path: Path):
@@ -305,16 +306,16 @@ REFUSED = {
 def test_without_labels_the_texts_are_found(name: str, tmp_path: Path):
     path = write(tmp_path / "x.tsv", UNLABELLED[name])
     known = Known(labels=["pos", "neg"])
-    assert texts_of(path, labelled=False, known=known) == [("good film", ""), ("bad film", "")]
+    assert texts_of(path, gold=False, known=known) == [("good film", ""), ("bad film", "")]
     with pytest.raises(InputError):
-        read_texts(path, known=known)
+        read_texts(path, ReadOptions(known=known))
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_or_the_file_is_refused(name: str, tmp_path: Path):
     path = write(tmp_path / "x.tsv", REFUSED[name])
     with pytest.raises(InputError) as error:
-        read_texts(path, labelled=False, known=Known(labels=["pos", "neg"]))
+        read_texts(path, ReadOptions(gold=False, known=Known(labels=["pos", "neg"])))
     assert (error.value.path, error.value.line) == (str(path), 1)
     assert "--columns" in str(error.value.remedy)
 
@@ -324,14 +325,14 @@ def test_labels_before_texts_without_blanks_are_refused(labelled: bool, tmp_path
     rows = ["sentiment,content", *(f"{number % 2},电影很无聊{number}" for number in range(9))]
     path = write(tmp_path / "x.csv", "\n".join(rows))
     with pytest.raises(InputError) as error:
-        read_texts(path, labelled=labelled)
+        read_texts(path, ReadOptions(gold=labelled))
     assert (error.value.path, error.value.line) == (str(path), 1)
-    assert len(read_texts(path, ["content", "sentiment"], labelled=labelled)) == 9
+    assert len(read_texts(path, ReadOptions(["content", "sentiment"], gold=labelled))) == 9
 
 
 def test_answers_are_added_where_there_were_no_labels(tmp_path: Path):
     path = write(tmp_path / "x.tsv", UNLABELLED["GLUE"])
-    examples = read_texts(path, labelled=False)
+    examples = read_texts(path, ReadOptions(gold=False))
     written = "".join(TASK.files.write_all((one, None, "pos") for one in examples))
     assert written == "index\tsentence\tlabel\n0\tgood film\tpos\n1\tbad film\tpos\n"
 
@@ -365,12 +366,13 @@ def test_rows_without_an_agreed_label_are_left_out_and_counted(
     left = len(labels) - len(kept)
     counted = f"{path}: {left} of {len(labels)} rows"
     assert sum(counted in message for message in caplog.messages) == (left > 0)
-    assert len(read_texts(path, labelled=False)) == len(labels)
+    assert len(read_texts(path, ReadOptions(gold=False))) == len(labels)
     # What a classifier answers is a class, and nothing else is one.
     present = {*labels} - {"", " ", "-", "-1"}
     known = Known(labels=[*present, "-", "-1"])
-    assert len(read_texts(path, known=known)) == sum(1 for label in labels if label.strip())
-    without = read_texts(path, known=Known(labels=sorted(present)))
+    examples = read_texts(path, ReadOptions(known=known))
+    assert len(examples) == sum(1 for label in labels if label.strip())
+    without = read_texts(path, ReadOptions(known=Known(labels=sorted(present))))
     assert Counter(one.gold for one in without).keys() == present
 
 
@@ -380,12 +382,12 @@ def test_a_test_set_of_nothing_but_minus_one_has_no_labels(
 ):
     others = Counter(dict.fromkeys(re.findall(r"-?\d", elsewhere), 9))
     path = tsv(tmp_path / "x.tsv", rows=[(f"text {i}", "-1") for i in range(3)])
-    known = Known(elsewhere=lambda: others)
+    known = Known(other_labels=lambda: others)
     if kept:
-        assert len(read_texts(path, known=known)) == kept
+        assert len(read_texts(path, ReadOptions(known=known))) == kept
     else:
         with pytest.raises(InputError, match="no row has a label"):
-            read_texts(path, known=known)
+            read_texts(path, ReadOptions(known=known))
 
 
 def named(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -443,10 +445,11 @@ def test_booleans_and_floats_are_labels_too(name: str, labels: tuple[Any, Any], 
 def test_the_first_row_of_json_may_lack_columns(tmp_path: Path):
     first, second = {"text": "a b"}, {"text": "c", "stars": "one", "id": 7}
     path = named(tmp_path / "x.jsonl", [first, *[second] * 3, {**second, "stars": "two"}, first])
-    examples = read_texts(path, labelled=False)
+    examples = read_texts(path, ReadOptions(gold=False))
     assert [example.gold for example in examples] == ["", "one", "one", "one", "two", ""]
     path = named(tmp_path / "y.jsonl", [first, {"text": "c", "program": "( a )"}])
-    assert [str(example.gold) for example in read_forms(path, gold=False)] == ["", "( a )"]
+    forms = read_forms(path, ReadOptions(gold=False))
+    assert [str(example.gold) for example in forms] == ["", "( a )"]
 
 
 def test_a_nul_character_is_refused_in_parquet_too(tmp_path: Path):
@@ -485,7 +488,7 @@ def test_columns_with_names_are_found_or_named(tmp_path: Path):
     usual = write(tmp_path / "y.csv", "text,label\ngood,5\nbad,1\n")
     assert texts_of(usual, known=known) == [("good", "5"), ("bad", "1")]
     with pytest.raises(InputError) as error:
-        read_texts(usual, ["review", "stars"])
+        read_texts(usual, ReadOptions(["review", "stars"]))
     assert error.value.line == 1
     nli = "gold_label\tsentence1_parse\tsentence1\tsentence2\n-\tx\ta\tb\nyes\ty\tc d\te\n"
     (pair,) = read_texts(write(tmp_path / "snli.txt", nli))
@@ -506,7 +509,7 @@ HEADED = {
 def test_headers_of_utterances_are_one_token_where_forms_have_more(name: str, tmp_path: Path):
     header, columns = HEADED[name]
     path = write(tmp_path / "x.tsv", header + "".join("\t".join(row) + "\n" for row in FORMS))
-    found = read_forms(path, columns)
+    found = read_forms(path, ReadOptions(columns))
     assert [(" ".join(e.sentence.words), str(e.gold)) for e in found] == FORMS
     assert [e.line for e in found] == [1 + bool(header), 2 + bool(header)]
 
@@ -590,8 +593,8 @@ def test_a_pipe_is_read_as_the_file(name: str, choose: Any, tmp_path: Path):
             pipe.write_text("")
 
     Thread(target=write, daemon=True).start()
-    read = read_texts(pipe, choose=choose)
-    whole = read_texts(tmp_path / "files" / name, choose=choose)
+    read = read_texts(pipe, ReadOptions(choose=choose))
+    whole = read_texts(tmp_path / "files" / name, ReadOptions(choose=choose))
     assert [(each.id, each.sentence, each.gold) for each in read] == [
         (each.id, each.sentence, each.gold) for each in whole
     ]

@@ -8,6 +8,7 @@ import pytest
 
 from robustparse.data import conllu
 from robustparse.data.datamodule import Augmentation
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.splits import find_split
 from robustparse.data.tables import ENDINGS
 from robustparse.data.tags import tagged_sentences
@@ -63,7 +64,7 @@ SOURCES = {
 def test_every_format_gives_the_same_examples_and_takes_them_back(name: str, tmp_path: Path):
     make, columns = SOURCES[name]
     path = make(tmp_path / name)
-    found = read_texts(path, columns)
+    found = read_texts(path, ReadOptions(columns))
     assert [example.sentence.words for example in found] == WORDS
     assert [(example.id, example.gold) for example in found] == [(0, "pos"), (1, "neg"), (2, "pos")]
     # As they stand there, and with other words or another label, in a file that is read again.
@@ -72,7 +73,7 @@ def test_every_format_gives_the_same_examples_and_takes_them_back(name: str, tmp
         out.write_text(
             "".join(TASK.files.write(one, words, answer) for one in found), encoding="utf-8"
         )
-        again = read_texts(out, columns)
+        again = read_texts(out, ReadOptions(columns))
         assert [one.sentence.words for one in again] == ([words] * 3 if words else WORDS)
         assert [one.gold for one in again] == ([answer] * 3 if answer else ["pos", "neg", "pos"])
     if name == "x.jsonl":
@@ -264,7 +265,7 @@ def test_mistakes_are_named_by_file_and_line(name: str, tmp_path: Path):
     path = tmp_path / file
     path.write_text(content)
     with pytest.raises(InputError) as error:
-        read_texts(path, columns, max_length=3, limit="--max_length")
+        read_texts(path, ReadOptions(columns, max_length=3, limit="--max_length"))
     assert error.value.line == line
     assert error.value.path == (None if name == "one name" else str(path))
     assert found in error.value.found
@@ -280,7 +281,7 @@ def test_a_dataset_without_the_named_columns_or_split_is_refused(tmp_path: Path)
     assert (error.value.path, error.value.found) == (str(split), "no column 'text'")
     assert error.value.expected == "one of review, verdict, id"
     with pytest.raises(InputError) as error:
-        read_texts(split.parent, NAMED)
+        read_texts(split.parent, ReadOptions(NAMED))
     assert error.value.found == "holds the splits train, validation"
     with pytest.raises(InputError) as error:  # offline, as tests are
         read_texts("datasets:nobody/nothing:train")
@@ -290,7 +291,7 @@ def test_a_dataset_without_the_named_columns_or_split_is_refused(tmp_path: Path)
 def test_labels_may_be_missing_where_nobody_looks_at_them(tmp_path: Path):
     path = tmp_path / "x.tsv"
     path.write_text("good\nbad\tneg\n")
-    found = read_texts(path, labelled=False)
+    found = read_texts(path, ReadOptions(gold=False))
     assert [example.gold for example in found] == ["", "neg"]
     assert TASK.files.write(found[0], answer="pos") == "good\tpos\n"
 

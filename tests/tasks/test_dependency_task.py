@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import scores_of
@@ -59,7 +60,7 @@ def test_what_is_written_is_read_again(tmp_path, treebank):
         *(".conllu", ".conllu"),
     ]
     with pytest.raises(InputError, match="raise --longest"):
-        TASK.files.read(treebank, 4, limit="--longest")
+        TASK.files.read(treebank, ReadOptions(max_length=4, limit="--longest"))
 
 
 def test_other_words_and_another_answer_take_the_place_of_an_examples_own(tmp_path, treebank):
@@ -76,7 +77,7 @@ def test_other_words_and_another_answer_take_the_place_of_an_examples_own(tmp_pa
 def test_unparsed_files_need_no_gold_answers(tmp_path):
     path = tmp_path / "plain.conllu"
     path.write_text("1\tdogs" + "\t_" * 8 + "\n\n")
-    assert TASK.files.read(path, gold=False)[0].sentence.words == ("dogs",)
+    assert TASK.files.read(path, ReadOptions(gold=False))[0].sentence.words == ("dogs",)
     with pytest.raises(InputError) as error:
         TASK.files.read(path)
     assert "plain.conllu:1" in str(error.value)

@@ -13,6 +13,7 @@ from robustparse.attacks.attack import usual_goal
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.data.datamodule import Augmentation
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.utterances.forms import LogicalFormDataModule
 from robustparse.errors import InputError
 from robustparse.tasks.registry import named
@@ -140,7 +141,7 @@ def test_files_are_read_and_written_back(tmp_path: Path):
     assert [one.gold.language for one in examples] == ["prolog", "prolog"]
     assert "".join(map(TASK.files.write, examples)).splitlines() == rows
     assert TASK.files.write(examples[0], ["every", "job"]) == "every job\tjob ( ANS )\n"
-    raw = TASK.files.read(write(tmp_path / "raw.tsv", "all job"), gold=False)
+    raw = TASK.files.read(write(tmp_path / "raw.tsv", "all job"), ReadOptions(gold=False))
     assert raw[0].gold == ""
 
 
@@ -165,8 +166,9 @@ def test_a_missing_column_of_forms_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         TASK.files.read(path)
     assert "--columns" in str(error.value.remedy)
-    assert [one.gold for one in TASK.files.read(path, columns=["utterance", "sql"])] == ["( a s0 )"]
-    assert [one.gold for one in TASK.files.read(path, gold=False)] == [""]
+    (example,) = TASK.files.read(path, ReadOptions(["utterance", "sql"]))
+    assert example.gold == "( a s0 )"
+    assert [one.gold for one in TASK.files.read(path, ReadOptions(gold=False))] == [""]
 
 
 def test_a_part_of_the_training_set_is_held_out(tmp_path: Path):
@@ -329,7 +331,7 @@ def test_the_other_of_two_columns_holds_the_forms(tmp_path: Path):
         (example,) = TASK.files.read(tmp_path / name)
         assert (example.sentence.words, str(example.gold)) == (("a",), "( a s0 )")
     (tmp_path / "x.csv").write_text("id,question\nq1,a\n")
-    (example,) = TASK.files.read(tmp_path / "x.csv", gold=False)
+    (example,) = TASK.files.read(tmp_path / "x.csv", ReadOptions(gold=False))
     assert example.gold == ""
     assert TASK.files.write(example, None, "( a s0 )") == "q1,a,( a s0 )\n"
     with pytest.raises(InputError, match="no column 'label'"):
@@ -339,7 +341,9 @@ def test_the_other_of_two_columns_holds_the_forms(tmp_path: Path):
 def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):
     for number, text in enumerate(("a\nb\t\nc\t( a s0 )\n", "A\ta\t\t{}\nB\tb\t( a )\t{}\n")):
         (tmp_path / f"{number}.tsv").write_text(text)
-    read = [TASK.files.read(tmp_path / f"{number}.tsv", gold=False) for number in (0, 1)]
+    read = [
+        TASK.files.read(tmp_path / f"{number}.tsv", ReadOptions(gold=False)) for number in (0, 1)
+    ]
     assert [[str(one.gold) for one in each] for each in read] == [
         ["", "", "( a s0 )"],
         ["", "( a )"],
@@ -348,7 +352,7 @@ def test_forms_may_be_missing_where_none_are_needed(tmp_path: Path):
 
 def test_three_columns_of_forms_are_refused(tmp_path: Path):
     with pytest.raises(InputError, match="columns: got"):
-        TASK.files.read(tmp_path / "x.jsonl", columns=["a", "b", "c"])
+        TASK.files.read(tmp_path / "x.jsonl", ReadOptions(["a", "b", "c"]))
 
 
 @pytest.mark.parametrize(

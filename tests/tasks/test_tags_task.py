@@ -11,7 +11,7 @@ from seqeval import metrics
 from seqeval.scheme import IOB2
 
 from random_tags import random_tags
-from robustparse.data.known import Known
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.data.sample.tags import sample_tags
 from robustparse.data.splits import find_split
 from robustparse.data.tags.datamodule import TagDataModule
@@ -69,12 +69,12 @@ def rewritten(files, examples, words=None):
 )
 def test_a_treebank_has_tags_in_four_columns_and_is_written_as_read(tmp_path, columns, tags):
     path = write(tmp_path, "a.conllu", CONLLU)
-    (example,) = TAGS.files.read(path, columns=columns)
+    (example,) = TAGS.files.read(path, ReadOptions(columns))
     assert example.gold == TagSequence(tuple(tags.split()))
     assert rewritten(TAGS.files, [example]) == CONLLU
     other = TAGS.files.write(example, ["Cats", "ca", "n't", "bark"], TagSequence(("Q",) * 4))
     again = write(tmp_path, "b.conllu", other)
-    (changed,) = TAGS.files.read(again, columns=columns)
+    (changed,) = TAGS.files.read(again, ReadOptions(columns))
     assert changed.gold.tags == ("Q",) * 4
     assert changed.sentence.words == ("Cats", "ca", "n't", "bark")
 
@@ -102,7 +102,7 @@ def test_lines_of_columns_are_read_and_written(tmp_path):
     assert again.gold == TagSequence(("O", "O"), "go")
     assert "# label = stop\n" in TAGS.files.write(again, None, TagSequence(("O", "O"), "stop"))
     untagged = write(tmp_path, "b.conll", "EU\nrejects\n")
-    (example,) = TAGS.files.read(untagged, gold=False)
+    (example,) = TAGS.files.read(untagged, ReadOptions(gold=False))
     assert example.sentence.words == ("EU", "rejects")
     predicted = TAGS.files.write(example, None, TagSequence(("B-x", "O"), "go"))
     assert predicted.startswith("# label = go\n")
@@ -127,7 +127,7 @@ def test_labels_keep_their_column_and_their_type(tmp_path, label, old, new):
     row = {"tokens": ["a"], "tags": ["O"]} | ({} if old is None else {label: old})
     path = write(tmp_path, "a.jsonl", f"{json.dumps(row)}\n")
     columns = ["tokens", "tags", label]
-    (example,) = TAGS.files.read(path, columns=columns, gold=old is not None)
+    (example,) = TAGS.files.read(path, ReadOptions(columns, gold=old is not None))
     assert example.gold.label == ("" if old is None else str(old))
     assert json.loads(rewritten(TAGS.files, [example])) == row
     written = TAGS.files.write(example, None, TagSequence(("O",), str(new)))
@@ -137,19 +137,20 @@ def test_labels_keep_their_column_and_their_type(tmp_path, label, old, new):
 def test_lines_take_no_names_of_columns(tmp_path):
     path = write(tmp_path, "a.conll", "a X Y\n")
     with pytest.raises(InputError) as error:
-        TAGS.files.read(path, columns=["words", "pos"])
+        TAGS.files.read(path, ReadOptions(["words", "pos"]))
     assert (error.value.path, error.value.key) == (str(path), "columns")
-    (example,) = TAGS.files.read(path, known=Known(columns=["tokens", "ner_tags"]))
+    (example,) = TAGS.files.read(path, ReadOptions(known=Known(columns=["tokens", "ner_tags"])))
     assert example.gold.tags == ("Y",)  # the columns of other training data do not apply
 
 
 def test_a_misspelt_key_of_a_treebank_is_named(tmp_path):
     path = write(tmp_path, "a.conllu", CONLLU)
     with pytest.raises(InputError, match="misc:Entity"):
-        TAGS.files.read(path, columns=["misc:entity"])
+        TAGS.files.read(path, ReadOptions(["misc:entity"]))
     with pytest.raises(InputError, match="misc:Entity"):  # and not the usual column
-        TAGS.files.read(path, known=Known(["form", "misc:entity"]))
-    (example,) = TAGS.files.read(path, columns=["misc:Entities"])  # no word of the file has one
+        TAGS.files.read(path, ReadOptions(known=Known(["form", "misc:entity"])))
+    # No word of the file has such an entity.
+    (example,) = TAGS.files.read(path, ReadOptions(["misc:Entities"]))
     assert example.gold.tags == ("_",) * 4
 
 
@@ -158,7 +159,7 @@ def test_rows_keep_their_other_columns(tmp_path):
     examples = TAGS.files.read(path)
     assert [example.gold.label for example in examples] == ["Play", "Stop"]
     assert [*map(json.loads, rewritten(TAGS.files, examples).splitlines())] == ROWS
-    plain = TAGS.files.read(path, columns=["tokens", "tags"])
+    plain = TAGS.files.read(path, ReadOptions(["tokens", "tags"]))
     assert [example.gold.label for example in plain] == ["", ""]
     other = TAGS.files.write(examples[0], ["see", "new", "rome"], TagSequence(("O",) * 3, "Stop"))
     assert json.loads(other) == {
@@ -181,7 +182,7 @@ def test_numbers_of_a_dataset_become_its_names(tmp_path):
             TAGS.files.read(tmp_path / "d")
         assert (error.value.key, error.value.line) == ("ner_tags", 2)
         if not missing:
-            examples = TAGS.files.read(tmp_path / "d", gold=False)
+            examples = TAGS.files.read(tmp_path / "d", ReadOptions(gold=False))
             assert [each.gold.tags for each in examples] == [("B-x", "O"), ("_", "_")]
 
 
@@ -241,13 +242,13 @@ def test_what_is_no_tagged_sentence_is_refused_by_line(tmp_path, name, text, lin
 
 def test_a_key_that_no_word_has_is_named(tmp_path, caplog):
     path = write(tmp_path, "a.conllu", CONLLU)
-    (example,) = TAGS.files.read(path, columns=["misc:NER"])
+    (example,) = TAGS.files.read(path, ReadOptions(["misc:NER"]))
     assert set(example.gold.tags) == {"_"}
     (record,) = caplog.records
     assert "'NER'" in record.getMessage()
     write(tmp_path, "b.conllu", CONLLU.replace("Entity=B-x", "Gloss=y Entity=B-x"))
     with pytest.raises(InputError) as error:
-        TAGS.files.read(tmp_path / "b.conllu", columns=["misc:Entity"])
+        TAGS.files.read(tmp_path / "b.conllu", ReadOptions(["misc:Entity"]))
     assert error.value.key == "misc:Entity"
 
 

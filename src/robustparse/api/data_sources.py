@@ -13,8 +13,7 @@ from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.api.victim_sources import VictimSource, known_to
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
-from robustparse.data.known import Known
-from robustparse.data.length import check_length
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.data.shard import Shard
 from robustparse.errors import InputError, check_least, check_seed, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
@@ -84,7 +83,7 @@ class DataFile:
             return ""
         return hashlib.sha256("".join(f"{each}\n" for each in digests).encode()).hexdigest()
 
-    def read(self, task: Task, known: Known = Known()) -> list[Example]:  # noqa: B008
+    def read(self, task: Task, known: Known = Known()) -> list[Example]:
         """Read the sentences.
 
         A shard keeps only its own sentences in memory, except in CSV, quoted TSV, JSON lists,
@@ -102,25 +101,24 @@ class DataFile:
         if self.tagger is not None:
             check_tagger(self.tagger)
         check_fraction("--tokens" if self.unit == "tokens" else "--fraction", self.fraction)
-        files = task.files
+        options = ReadOptions(
+            self.columns,
+            self.max_length,
+            limit="--max_length",
+            known=known,
+            choose=None if self.shard is None else self._chosen,
+        )
         if self.names == (SAMPLE,):
             if self.columns is not None:
                 problem = f"the data {SAMPLE!r} have no columns"
                 raise InputError(problem, key="--columns", remedy="leave it out")
-            whole = files.sample(self.seed, self.split)
+            whole = task.files.sample(self.seed, self.split)
             for example in whole:
-                check_length(example.sentence, self.max_length, "--max_length")
+                options.check_length(example.sentence)
         else:
             check_same_kind(self.names)
             check_ending(self.names[0], task)
-            whole = files.read(
-                self.names,
-                self.max_length,
-                limit="--max_length",
-                columns=self.columns,
-                known=known,
-                choose=None if self.shard is None else self._chosen,
-            )
+            whole = task.files.read(self.names, options)
             if self.shard is not None:
                 return whole
         return [whole[at] for at in self._chosen([len(each.sentence) for each in whole])]

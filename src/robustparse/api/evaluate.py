@@ -7,6 +7,7 @@ from robustparse.api.data_sources import data_source
 from robustparse.api.inputs import check_same_kind, data_files, file_names, system_name
 from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
+from robustparse.data.read_options import ReadOptions
 from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files.paths import Sources
@@ -45,7 +46,7 @@ def read(
         problem = f"got {kind.name}, to which files with this ending do not belong"
         remedy = f"give task={other.name!r}, or the task of your model"
         raise InputError(problem, path=files[0], key="task", remedy=remedy)
-    return kind.files.read(files, max_length, columns=columns)
+    return kind.files.read(files, ReadOptions(columns, max_length))
 
 
 def sample(task: str | Task = "dependency", split: str = "test", *, seed: int = 0) -> list[Example]:

@@ -21,7 +21,7 @@ from robustparse.api.inputs import (
     digest,
     load_models,
 )
-from robustparse.data.known import Known
+from robustparse.data.read_options import Known
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.models.base import Model

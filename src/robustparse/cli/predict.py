@@ -8,10 +8,11 @@ from pathlib import Path
 from robustparse.api.data_sources import DataFile
 from robustparse.api.inputs import Paths, check_same_kind
 from robustparse.api.printed_tables import terminal
-from robustparse.api.victim_sources import Checkpoints
+from robustparse.api.victim_sources import Checkpoints, known_to
 from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.cli.text_pieces import RAW, STANDARD, TextPieces, display_name, ending_of
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset
 from robustparse.errors import InputError, check_least, say
@@ -60,7 +61,10 @@ def predict(
     if out != STANDARD:
         inputs = [*file.names, *(source.names if isinstance(source, Checkpoints) else ())]
         check_no_input(Path(out), (each for each in inputs if each != STANDARD), key="--out")
-    texts = TextPieces(file.names, ending, opened, reading, shard)
+    options = ReadOptions(
+        reading.columns, reading.max_length, False, "--max_length", known_to(opened)
+    )
+    texts = TextPieces(file.names, ending, opened, options, shard)
     warned: set[str] = set()
     count = 0
 

@@ -15,11 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
-from robustparse.api.victim_sources import known_to
-from robustparse.cli.options import TextOptions
-from robustparse.data.chosen import Choose
-from robustparse.data.length import check_length
 from robustparse.data.plain_texts import examples_of
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset, is_parquet, refuse_json
 from robustparse.data.tags.tag_lines import hold_tags
@@ -51,14 +48,14 @@ class TextPieces:
         names: the files or the dataset.
         ending: their format.
         victim: the victim, which is to answer them.
-        reading: how they are read.
+        options: how they are read.
         shard: the shard to answer; None for all texts.
     """
 
     names: Sequence[str]
     ending: str
     victim: AnsweringVictim
-    reading: TextOptions
+    options: ReadOptions
     shard: Shard | None
 
     def pieces(self) -> Iterator[list[Example]]:
@@ -68,14 +65,11 @@ class TextPieces:
             return self._rows()
         return self._texts(multiline and self.ending != RAW)
 
-    def _read(
-        self, paths: Sequence[Path], name: str | Path, choose: Choose | None = None
-    ) -> list[Example]:
+    def _read(self, paths: Sequence[Path], name: str | Path, options: ReadOptions) -> list[Example]:
         """Read and check examples; messages without a file name the data."""
-        files, victim = self.victim.task.files, self.victim
-        settings = (self.reading.max_length, False, "--max_length", self.reading.columns)
-        examples = files.read(paths, *settings, known_to(victim), choose)
-        files.check(examples, name, victim.check)
+        files = self.victim.task.files
+        examples = files.read(paths, options)
+        files.check(examples, name, self.victim.check)
         return examples
 
     def _rows(self) -> Iterator[list[Example]]:
@@ -90,9 +84,10 @@ class TextPieces:
                     with _opened(data) as source:
                         _copy(path, _lines(source, display_name(data)))
                 paths.append(path)
-            shard = self.shard
-            choose = None if shard is None else lambda lengths: shard.part(range(len(lengths)))
-            examples = self._read(paths, name, choose)
+            options = self.options
+            if (shard := self.shard) is not None:
+                options = replace(options, choose=lambda lengths: shard.part(range(len(lengths))))
+            examples = self._read(paths, name, options)
         for first in range(0, len(examples), ROWS):
             yield examples[first : first + ROWS]
 
@@ -104,8 +99,8 @@ class TextPieces:
         Args:
             multiline: whether an example has several lines and ends with an empty line.
         """
-        names, victim, max_length = self.names, self.victim, self.reading.max_length
-        if self.reading.columns is not None and self.ending == RAW:
+        names, victim, options = self.names, self.victim, self.options
+        if options.columns is not None and self.ending == RAW:
             problem = "raw text has no columns"
             name = display_name(in_short(names))
             raise InputError(problem, path=name, key="--columns", remedy="leave them out")
@@ -131,11 +126,11 @@ class TextPieces:
                             skipped + first,
                         ):
                             if self.ending != RAW:
-                                examples = self._read([piece], piece)
+                                examples = self._read([piece], piece, options)
                             else:
                                 if not first:
                                     _check_raw(piece, victim.pairs)
-                                examples = raw_texts(piece, max_length, victim.pairs)
+                                examples = raw_texts(piece, options, victim.pairs)
                                 victim.check(examples)
                         yield examples
 
@@ -151,7 +146,7 @@ def ending_of(data: str) -> str:
     return "parquet" if is_parquet(data) else plain_ending(data).lstrip(".")
 
 
-def raw_texts(path: Path, max_length: int, pairs: bool) -> list[Example]:
+def raw_texts(path: Path, options: ReadOptions, pairs: bool) -> list[Example]:
     """Read one sentence per line, or premise, tab, hypothesis; empty lines are left out.
 
     Ids are line numbers, from 0.
@@ -171,7 +166,7 @@ def raw_texts(path: Path, max_length: int, pairs: bool) -> list[Example]:
             )
         sentence = Sentence(words, context=context[0] if pairs else ())
         with located(path, at + 1):
-            check_length(sentence, max_length, "--max_length")
+            options.check_length(sentence)
         rows.append((at, sentence))
     examples = examples_of([sentence for _, sentence in rows])
     return [replace(example, id=at) for example, (at, _) in zip(examples, rows, strict=True)]

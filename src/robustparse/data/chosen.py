@@ -1,16 +1,14 @@
 """Some examples of a file, read without keeping the others in memory."""
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import Generic, TypeVar
 
+from robustparse.data.read_options import Choose
 from robustparse.types import Example
 
 T = TypeVar("T")
-
-Choose = Callable[[Sequence[int]], Sequence[int]]
-"""Returns which examples to read, by rising positions, given the number of words of each."""
 
 
 class _ReadAgain(Generic[T]):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robustparse.data.headers import is_one_name, last_cell, last_cells, with_names
-from robustparse.data.known import Known
 from robustparse.data.labels import is_label, label_text
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.data.tables import NumberedRow, Table
 from robustparse.errors import InputError
 from robustparse.types import ColumnName, Example, Layout
@@ -89,17 +89,14 @@ class ColumnChoice:
 
     Args:
         table: a table from `read_table`.
-        columns: names set by the user; the table must have them.
-        known: what the model and the corpus tell about the table.
         form: the format of this kind of data.
-        labelled: whether the label column is required.
+        options: names of columns that the table must have, if they are set; what the model and the
+            corpus tell about the table; and whether the label column is required (``gold``).
     """
 
     table: Table
-    columns: Sequence[str] | None
-    known: Known
     form: Format
-    labelled: bool
+    options: ReadOptions
 
     def rows(self) -> Rows:
         """Choose the columns.
@@ -114,19 +111,19 @@ class ColumnChoice:
         cells = [label_text(cell) for cell in first.values()]
         if self._names_columns(cells):
             return replace(self, table=with_names(table))._by_name()
-        is_raw = form.raw and len(cells) > 3 and self.columns is None
+        is_raw = form.raw and len(cells) > 3 and self.options.columns is None
         if is_raw and all(map(_holds_slots, table.others)):
-            is_header = not _holds_slots(table.first) and form.is_header(table, self.known)
+            is_header = not _holds_slots(table.first) and form.is_header(table, self.options.known)
             return (self._below(cells) if is_header else self)._by_position(line)
         # Only these names fit a table without a header.
         texts = [(form.texts[0],), *form.pairs[:1]]
-        if self.columns is not None and list(self.columns) not in [
+        if self.options.columns is not None and list(self.options.columns) not in [
             [*names, form.labels[0]] for names in texts
         ]:
-            raise self._no_header(self.columns)
+            raise self._no_header(self.options.columns)
         if is_one_name(table):
             return self._below(cells)._rows((cells[0],), form.labels[0])
-        if len(cells) > 1 and form.is_header(table, self.known):
+        if len(cells) > 1 and form.is_header(table, self.options.known):
             if len(cells) not in form.widths:
                 found = f"a header with unknown names ({', '.join(cells)})"
                 raise InputError(found, path=table.path, line=line, remedy=NAME_THEM)
@@ -156,9 +153,9 @@ class ColumnChoice:
 
     def _names_columns(self, cells: Sequence[str]) -> bool:
         """Tell whether the first row holds known column names."""
-        form, columns = self.form, self.known.columns
-        if self.columns is not None:
-            return set(self.columns[:-1]) <= set(cells)
+        form, columns = self.form, self.options.known.columns
+        if self.options.columns is not None:
+            return set(self.options.columns[:-1]) <= set(cells)
         lowered = {cell.lower() for cell in cells}
         texts = any(name in lowered for name in form.texts)
         texts = texts or any(lowered.issuperset(pair) for pair in form.pairs)
@@ -177,7 +174,7 @@ class ColumnChoice:
         form, columns = self.form, [*self.table.first[1]]
         width = max(2, min(4, len(columns)) if form.raw else len(columns))
         # The second cell may be missing. If it need not be a label, it may be the rest of a text.
-        alike = not self.labelled and self.table.kind == "csv"
+        alike = not self.options.gold and self.table.kind == "csv"
         for line, values in self.table.rows:
             if alike and len(values) != len(columns) <= 2:
                 raise InputError(
@@ -229,8 +226,8 @@ class ColumnChoice:
     def _by_name(self) -> Rows:
         """Find the columns by their names, and check that every row has them."""
         names = [*map(str, self.table.names)]
-        if self.columns is not None:
-            texts, label = tuple(self.columns[:-1]), self.columns[-1]
+        if self.options.columns is not None:
+            texts, label = tuple(self.options.columns[:-1]), self.options.columns[-1]
         else:
             texts = self._text_columns(names)
             label = self._label_column(names, texts)
@@ -238,7 +235,7 @@ class ColumnChoice:
         raw = None
         if self.form.raw and {"raw", "slots"} <= spelt.keys():
             raw = spelt["raw"], spelt["slots"]
-        needed = (*texts, *([label] if self.labelled else []), *(raw or ()))
+        needed = (*texts, *([label] if self.options.gold else []), *(raw or ()))
         for line, values in self.table.rows:
             for name in needed:
                 if name not in values:
@@ -252,7 +249,7 @@ class ColumnChoice:
         columns, and one has a usual name for labels, the other is the text. Otherwise the usual
         name is taken.
         """
-        form, columns = self.form, self.known.columns
+        form, columns = self.form, self.options.known.columns
         if columns and set(columns[:-1]) <= set(names):
             return tuple(columns[:-1])
         spelt = _spellings(names)
@@ -270,7 +267,7 @@ class ColumnChoice:
         It is the name in the model's training data if the text columns are the same, a usual name,
         or the name of the only column that could hold labels.
         """
-        form, columns = self.form, self.known.columns
+        form, columns = self.form, self.options.known.columns
         missing = form.labels[0]
         if columns and texts == tuple(columns[:-1]):
             missing = columns[-1]
@@ -298,7 +295,7 @@ class ColumnChoice:
         if not all(is_label(cell) for cell in cells if label_text(cell)):
             return False
         labels = filter(None, (label_text(row.get(name)) for _, row in self.table.rows))
-        if (known := self.known.labels) is not None:  # for more than half of the rows
+        if (known := self.options.known.labels) is not None:  # for more than half of the rows
             return sum(1 if label in known else -1 for label in labels) > 0
         counts = Counter(labels)
         return 1 < len(counts) <= counts.total() // 2
@@ -331,21 +328,15 @@ def _spellings(names: Sequence[str]) -> dict[str, str]:
     return {name.lower(): name for name in reversed(names)}
 
 
-def choose_alike(
-    tables: Sequence[Table],
-    columns: Sequence[str] | None,
-    known: Known,
-    form: Format,
-    labelled: bool,
-) -> list[Rows]:
+def choose_alike(tables: Sequence[Table], form: Format, options: ReadOptions) -> list[Rows]:
     """Choose the columns of each of several tables that are read as one.
 
     Raises:
         InputError: see `ColumnChoice.rows`; or the tables have different columns.
     """
     chosen = [
-        ColumnChoice(table, columns, each, form, labelled).rows()
-        for table, each in zip(tables, _with_others(tables, known), strict=True)
+        ColumnChoice(table, form, replace(options, known=known)).rows()
+        for table, known in zip(tables, _with_others(tables, options.known), strict=True)
     ]
     check_alike([(rows.table.path, _described(rows)) for rows in chosen])
     return chosen
@@ -394,11 +385,11 @@ def _with_others(tables: Sequence[Table], known: Known) -> list[Known]:
     def others(number: int) -> Known:
         return replace(
             known,
-            elsewhere=lambda: (
-                Counter(known.elsewhere()) + (total() - counts().get(number, Counter[str]()))
+            other_labels=lambda: (
+                Counter(known.other_labels()) + (total() - counts().get(number, Counter[str]()))
             ),
-            first_rows=lambda: [
-                *known.first_rows(),
+            other_first_rows=lambda: [
+                *known.other_first_rows(),
                 *([*each.first[1].values()] for at, each in unnamed.items() if at != number),
             ],
         )

@@ -15,8 +15,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from robustparse.data.chosen import Choose
-from robustparse.data.length import check_length
+from robustparse.data.read_options import ReadOptions
 from robustparse.errors import InputError, located
 from robustparse.files.compression import plain_ending
 from robustparse.files.paths import Sources, each_path
@@ -36,56 +35,44 @@ _TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
 _HIDDEN = "_"  # the form of every word in a treebank that is released without its text
 
 
-def read_treebank(
-    path: Sources,
-    max_length: int | None = None,
-    parsed: bool = True,
-    limit: str = "max_length",
-    choose: Choose | None = None,
-) -> list[Example]:
+def read_treebank(path: Sources, options: ReadOptions = ReadOptions()) -> list[Example]:
     """Read the examples of a file, or of several as of one.
 
     Args:
         path: the file; CoNLL-X if it ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U.
-        max_length: longest allowed sentence in words; None allows any.
-        parsed: whether every sentence has a parse; if false, heads are not read, and every gold
-            head is 0.
-        limit: the option by which a user raises ``max_length``, for the message.
-        choose: chooses the sentences to read. Of the others only the words are counted: they are
-            not checked.
+        options: how it is read; if ``gold`` is false, heads are not read, and every gold head is 0.
+            Of the sentences that are not chosen only the words are counted: they are not checked.
 
     Raises:
         InputError: the file cannot be read, or is malformed; a parse is not a tree (in CoNLL-U with
             a single root); a sentence is over ``max_length``; or all words are ``_``.
     """
     paths, examples = each_path(path), list[Example]()
-    if choose is None:
+    if options.choose is None:
         for each in paths:
-            examples += each_example(each, max_length, parsed, limit, first=len(examples))
+            examples += each_example(each, options, first=len(examples))
         return examples
     lengths = [_lengths(each) for each in paths]
-    chosen, first = choose([length for of_file in lengths for length in of_file]), 0
+    chosen, first = options.choose([length for of_file in lengths for length in of_file]), 0
     for each, of_file in zip(paths, lengths, strict=True):
         begin, end = bisect_left(chosen, first), bisect_left(chosen, first + len(of_file))
         if begin < end:
             positions = {position - first for position in chosen[begin:end]}
-            examples += each_example(each, max_length, parsed, limit, positions, first)
+            examples += each_example(each, options, positions, first)
         first += len(of_file)
     return examples
 
 
 def each_example(
     path: Path,
-    max_length: int | None = None,
-    parsed: bool = True,
-    limit: str = "max_length",
+    options: ReadOptions,
     chosen: Collection[int] | None = None,
     first: int = 0,
 ) -> Iterator[Example]:
     """Yield the examples of a file one by one.
 
     Args:
-        path, max_length, parsed, limit: see `read_treebank`.
+        path, options: see `read_treebank`.
         chosen: the positions of the sentences to read, from 0; by default all are read.
         first: the id of the first sentence of the file.
 
@@ -96,11 +83,11 @@ def each_example(
     for index, (line, block) in enumerate(blocks(path)):
         if chosen is not None and index not in chosen:
             continue
-        example = _example(first + index, path, line, block, parsed)
+        example = _example(first + index, path, line, block, options.gold)
         words += len(example.sentence)
         hidden += example.sentence.words.count(_HIDDEN)
         with located(path, line):
-            check_length(example.sentence, max_length, limit)
+            options.check_length(example.sentence)
         yield example
     if chosen is None:
         _check_hidden(path, words, hidden)

@@ -19,7 +19,7 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.columns import columns_of
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.labels import labels_are_numbers
-from robustparse.data.length import check_length
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.sample.generator import Sample
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
 from robustparse.data.splits import find_split
@@ -190,6 +190,11 @@ class DataModule(pl.LightningDataModule, ABC):
 
     # Examples
 
+    @property
+    def read_options(self) -> ReadOptions:
+        """How files are read; subclasses add the columns."""
+        return ReadOptions(max_length=self.max_length, limit=LIMIT)
+
     def find(self, folder: str, split: str) -> Path:
         """Return the file of a split in a folder, or the pattern of several; see `find_split`."""
         return find_split(folder, split, self.endings)
@@ -200,7 +205,7 @@ class DataModule(pl.LightningDataModule, ABC):
             return self.read(path)
         sample = type(self).corpus(self.seed).split(split)
         for example in sample:
-            check_length(example.sentence, self.max_length, LIMIT)
+            self.read_options.check_length(example.sentence)
         return sample
 
     def path(self, split: str) -> Path | None:

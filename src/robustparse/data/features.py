@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from robustparse.data.conllu import read_treebank
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.vocab import Analysis, Vocabulary
 
 
@@ -14,5 +15,5 @@ def features_in(path: str) -> dict[str, frozenset[Analysis]]:
     Raises:
         InputError: the file cannot be read.
     """
-    examples = read_treebank(Path(path).expanduser(), parsed=False)
+    examples = read_treebank(Path(path).expanduser(), ReadOptions(gold=False))
     return Vocabulary.from_examples(examples).training_features

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from robustparse.data.chosen import repeatable
-from robustparse.data.known import Known
 from robustparse.data.labels import NO_LABEL, label_text
+from robustparse.data.read_options import Known
 from robustparse.data.tables import NumberedRow, Table
 from robustparse.errors import InputError
 from robustparse.types import ColumnName
@@ -37,10 +37,10 @@ def is_label_header(table: Table, known: Known) -> bool:
         enough = 2 * answered >= max(1, rest.total())
         is_label = first.casefold() in map(str.casefold, known.labels)  # perhaps in other casing
         return not is_label and (enough or _is_row_of_words(table))
-    counts = Counter(known.elsewhere())
+    counts = Counter(known.other_labels())
     if first in counts:
         return False
-    if _is_row_of_words(table) or [*table.first[1].values()] in map(list, known.first_rows()):
+    if _is_row_of_words(table) or [*table.first[1].values()] in map(list, known.other_first_rows()):
         return True
     counts.update(rest)
     rare = sum(count == 1 for count in counts.values())

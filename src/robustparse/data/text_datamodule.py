@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from robustparse.data.datamodule import LIMIT, DataModule, warn
-from robustparse.data.known import Known
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.tables import ENDINGS, read_table
 from robustparse.data.text_files import count_labels, read_texts
@@ -49,12 +50,11 @@ class TextDataModule(DataModule):
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_texts`."""
+        options = ReadOptions(self.columns, known=self._known(path))
         if self.long_texts == "refuse":
-            setting = f"{LIMIT}, set data.init_args.long_texts to omit"
-            return read_texts(
-                path, self.columns, self.max_length, limit=setting, known=self._known(path)
-            )
-        read = read_texts(path, self.columns, known=self._known(path))
+            limit = f"{LIMIT}, set data.init_args.long_texts to omit"
+            return read_texts(path, replace(options, max_length=self.max_length, limit=limit))
+        read = read_texts(path, options)
         kept = [example for example in read if _longest(example) <= self.max_length]
         if not kept:
             expected = f"one of {self.max_length} words at most, or a higher {LIMIT}"
@@ -71,8 +71,10 @@ class TextDataModule(DataModule):
     def _known(self, path: str | Path) -> Known:
         """Return what the other splits of the corpus show about a file."""
         return Known(
-            elsewhere=lambda: self._labels_but_of(path),
-            first_rows=lambda: [first for first, _ in self._others(path) if first is not None],
+            other_labels=lambda: self._labels_but_of(path),
+            other_first_rows=lambda: [
+                first for first, _ in self._others(path) if first is not None
+            ],
         )
 
     def _others(self, path: str | Path) -> Iterator[tuple[list[Any] | None, Counter[str]]]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from robustparse.data.chosen import Choose, chosen_examples
+from robustparse.data.chosen import chosen_examples
 from robustparse.data.columns import (
     NAME_THEM,
     ColumnChoice,
@@ -23,7 +23,6 @@ from robustparse.data.columns import (
     tell,
 )
 from robustparse.data.headers import is_label_header
-from robustparse.data.known import Known
 from robustparse.data.labels import (
     FLOAT,
     NO_LABEL,
@@ -32,7 +31,7 @@ from robustparse.data.labels import (
     label_text,
     label_value,
 )
-from robustparse.data.length import check_length
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.data.tables import Table, ending_of, read_table, without_raw
 from robustparse.errors import InputError, located
 from robustparse.files.paths import Sources, each_path, in_short
@@ -57,36 +56,25 @@ _ENOUGH = 10  # smallest number of rows that show whether texts and labels are s
 _CLASS = 0.1  # smallest fraction of rows with -1 that makes -1 a class beside 0 and 1
 
 
-def read_texts(
-    path: Sources,
-    columns: Sequence[str] | None = None,
-    max_length: int | None = None,
-    labelled: bool = True,
-    limit: str = "max_length",
-    known: Known = Known(),  # noqa: B008 - it is frozen
-    choose: Choose | None = None,
-) -> list[Example]:
+def read_texts(path: Sources, options: ReadOptions = ReadOptions()) -> list[Example]:
     """Read the texts of a table, or of several as of one; ids number all their rows from 0.
 
     Args:
         path: a table that `read_table` can read, or several with the same columns.
-        columns: column names of the text and the label, or of both texts of a pair and the label.
-            By default `choose` finds them.
-        max_length: words in the longest allowed text (in pairs, in each text); None for no limit.
-        labelled: leave out rows without a label; otherwise their gold answer is "".
-        limit: the setting that raises ``max_length``, for the error message.
-        known: what the model and the corpus tell about the file.
-        choose: chooses the texts to read; all others are checked, too, but not kept in memory
+        options: how it is read. Its columns are those of the text and the label, or of both texts
+            of a pair and the label. Rows without a label are left out, or have the gold answer ""
+            if ``gold`` is false. Texts that are not chosen are checked, too, but not kept in memory
             where `read_table` can read rows again.
 
     Raises:
         InputError: the file or a row of it cannot be used.
     """
-    check_columns(columns, TEXTS)
-    tables = [read_table(each, keep=choose is None) for each in each_path(path)]
+    known, labelled = options.known, options.gold
+    check_columns(options.columns, TEXTS)
+    tables = [read_table(each, options.keep) for each in each_path(path)]
     several = [
         rows._replace(layout=replace(rows.layout, numbers=known.numbers))
-        for rows in choose_alike(tables, columns, known, TEXTS, labelled)
+        for rows in choose_alike(tables, TEXTS, options)
     ]
     labels = Counter(
         label_text(values.get(rows.layout.label)) for rows, _, values in each_row(several)
@@ -100,11 +88,11 @@ def read_texts(
         label = _label(values, layout, labelled)
         label = "" if label in none else label
         if label or not labelled:
-            check_length(sentence, max_length, limit)
+            options.check_length(sentence)
         return sentence, label
 
     read = partial(each_example, several, answered)
-    return chosen_examples(_checked(read(), several, known, labelled), read, choose)
+    return chosen_examples(_checked(read(), several, known, labelled), read, options.choose)
 
 
 def each_example(
@@ -175,7 +163,7 @@ def _names(several: Sequence[Rows]) -> str:
 def count_labels(table: Table, columns: Sequence[str] | None = None) -> Counter[str]:
     """Count the labels of a table, except in the first row, which may be a header."""
     if table.named:
-        rows = ColumnChoice(table, columns, Known(), TEXTS, True).rows()
+        rows = ColumnChoice(table, TEXTS, ReadOptions(columns)).rows()
         labels = [label_text(values[rows.layout.label]) for _, values in rows.table.rows]
     else:
         labels = [label_text(next(reversed(values.values()))) for _, values in table.others]
@@ -275,7 +263,7 @@ def _count_words(texts: Iterable[str]) -> int:
 
 def _check_numbers(labels: Counter[str], several: Sequence[Rows], known: Known) -> None:
     """Check that no label is 1 in some rows, and 1.0 in others, in other files or in the model."""
-    others = known.labels or (known.elsewhere() if any(map(FLOAT.fullmatch, labels)) else ())
+    others = known.labels or (known.other_labels() if any(map(FLOAT.fullmatch, labels)) else ())
     spellings: dict[str, set[str]] = {}
     for label in (*labels, *others):
         spellings.setdefault(FLOAT.sub(r"\1", label), set()).add(label)
@@ -304,7 +292,7 @@ def _without_label(labels: Counter[str], several: Sequence[Rows], known: Known) 
     if known.labels is not None:
         return {"", *(present - {*known.labels})}
     unlabelled = not labels.keys() - {"", *NO_LABEL}
-    labels = labels + Counter(known.elsewhere())
+    labels = labels + Counter(known.other_labels())
     if unlabelled and "0" in labels:
         return {"", *present}
     others = {label for label in labels if label and label not in NO_LABEL}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robustparse.data.conllu import ENDINGS, read_treebank, unknown_label
-from robustparse.data.datamodule import LIMIT, DataModule
+from robustparse.data.datamodule import DataModule
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.types import Example
 
@@ -20,7 +20,7 @@ class TreebankDataModule(DataModule):
 
     def read(self, path: str | Path) -> list[Example]:
         """See ``read_treebank``."""
-        return read_treebank(path, self.max_length, limit=LIMIT)
+        return read_treebank(path, self.read_options)
 
     def check_copies(self, copies: Sequence[Example], path: str) -> None:
         """Reject a dependency label that the training file does not have.

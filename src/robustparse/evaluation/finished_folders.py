@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from robustparse.data.known import Known
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.errors import InputError
 from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.record_files import REMEDY, converted, read_record
@@ -122,7 +122,8 @@ def read_adversarial(folder: Path, task: Task, records: Sequence[ExampleRecord])
         problem = f"{len(paths)} files adversarial.*"
         raise InputError(problem, path=folder, expected="one", remedy=REMEDY)
     labels = {label for record in records if isinstance(label := record["gold"].get("label"), str)}
-    copies = task.files.read(paths[0], known=Known(read_run(folder).get("columns"), labels or None))
+    known = Known(read_run(folder).get("columns"), labels or None)
+    copies = task.files.read(paths[0], ReadOptions(known=known))
     if len(copies) != len(records):
         problem = f"{len(copies)} sentences, and {len(records)} lines in {EXAMPLES}"
         raise InputError(problem, path=paths[0], remedy=REMEDY)

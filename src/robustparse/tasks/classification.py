@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.chosen import Choose
-from robustparse.data.known import Known
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
@@ -36,18 +35,9 @@ class ClassificationFiles(TableFiles):
 
     corpus = staticmethod(sample_reviews)
 
-    def read(
-        self,
-        path: Sources,
-        max_length: int | None = None,
-        gold: bool = True,
-        limit: str = "max_length",
-        columns: Sequence[str] | None = None,
-        known: Known = Known(),  # noqa: B008 - it is frozen
-        choose: Choose | None = None,
-    ) -> list[Example]:
+    def read(self, path: Sources, options: ReadOptions = ReadOptions()) -> list[Example]:
         """See `read_texts`."""
-        return read_texts(path, columns, max_length, gold, limit, known, choose)
+        return read_texts(path, options)
 
     def answer(self, text: str) -> str:
         """Return the label."""

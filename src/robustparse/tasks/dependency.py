@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.chosen import Choose
 from robustparse.data.conllu import (
     ENDINGS,
     UNLEARNED,
@@ -18,7 +17,7 @@ from robustparse.data.conllu import (
     read_treebank,
     warn_of_labels,
 )
-from robustparse.data.known import Known
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.sentence_lines import with_parse, with_words
 from robustparse.errors import InputError
@@ -59,22 +58,13 @@ class DependencyFiles(Files):
     multiline = True
     corpus = staticmethod(sample_treebank)
 
-    def read(
-        self,
-        path: Sources,
-        max_length: int | None = None,
-        gold: bool = True,
-        limit: str = "max_length",
-        columns: Sequence[str] | None = None,
-        known: Known = Known(),  # noqa: B008 - it is frozen
-        choose: Choose | None = None,
-    ) -> list[Example]:
+    def read(self, path: Sources, options: ReadOptions = ReadOptions()) -> list[Example]:
         """Read CoNLL-X if the name ends in ``.conllx`` or ``.conll``, otherwise CoNLL-U."""
-        if columns is not None:
+        if options.columns is not None:
             problem = "are named, but those of a treebank are fixed"
             name = in_short([*map(str, each_path(path))])
             raise InputError(problem, path=name, key="columns", remedy="leave them out")
-        return read_treebank(path, max_length, gold, limit, choose)
+        return read_treebank(path, options)
 
     def ending(self, path: str | Path) -> str:
         """Return ``.conllx`` or ``.conllu``."""

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.chosen import Choose
-from robustparse.data.known import Known
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.reading import Reading
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.tables import without_raw
@@ -48,18 +47,9 @@ class SemanticFiles(TableFiles):
     stems: bool
     corpus = staticmethod(sample_questions)
 
-    def read(
-        self,
-        path: Sources,
-        max_length: int | None = None,
-        gold: bool = True,
-        limit: str = "max_length",
-        columns: Sequence[str] | None = None,
-        known: Known = Known(),  # noqa: B008 - it is frozen
-        choose: Choose | None = None,
-    ) -> list[Example]:
+    def read(self, path: Sources, options: ReadOptions = ReadOptions()) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(path, columns, max_length, gold, limit, self.language, known, choose)
+        return read_forms(path, options, self.language)
 
     def answer(self, text: str) -> LogicalForm:
         """See `WritesPairs.answer`."""

@@ -6,7 +6,6 @@ accuracy. Texts may have a label too, such as an intent.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.chosen import Choose
-from robustparse.data.known import Known
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.sample.tags import sample_tags
 from robustparse.data.sentence_lines import in_treebank, with_words
 from robustparse.data.tables import row_text, table_text
@@ -57,28 +55,15 @@ class TagFiles(Files):
     multiline = True
     corpus = staticmethod(sample_tags)
 
-    def read(
-        self,
-        path: Sources,
-        max_length: int | None = None,
-        gold: bool = True,
-        limit: str = "max_length",
-        columns: Sequence[str] | None = None,
-        known: Known = Known(),  # noqa: B008 - it is frozen
-        choose: Choose | None = None,
-    ) -> list[Example]:
+    def read(self, path: Sources, options: ReadOptions = ReadOptions()) -> list[Example]:
         """See `read_tags`; columns are those named, or those of the training data that fit."""
-        read = partial(
-            read_tags, path, max_length=max_length, gold=gold, limit=limit, choose=choose
-        )
-        if columns is not None:
-            return read(columns)
-        try:
-            return read(known.columns)
-        except InputError as error:
-            if error.key != "columns":
-                raise
-            return read(None)
+        if options.columns is None:
+            try:
+                return read_tags(path, replace(options, columns=options.known.columns))
+            except InputError as error:
+                if error.key != "columns":
+                    raise
+        return read_tags(path, options)
 
     def ending(self, path: str | Path) -> str:
         """See `Files.ending`; ``.conll`` for files without one."""

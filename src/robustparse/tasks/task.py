@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.chosen import Choose
-from robustparse.data.known import Known
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.reading import Reading
 from robustparse.data.sample.generator import Sample
 from robustparse.data.sentence_lines import as_copy, has_graph, in_treebank
@@ -47,27 +46,12 @@ class Files(ABC):
     corpus: ClassVar[Callable[[int], Sample]]
 
     @abstractmethod
-    def read(
-        self,
-        path: Sources,
-        max_length: int | None = None,
-        gold: bool = True,
-        limit: str = "max_length",
-        columns: Sequence[str] | None = None,
-        known: Known = Known(),  # noqa: B008 - it is frozen
-        choose: Choose | None = None,
-    ) -> list[Example]:
+    def read(self, path: Sources, options: ReadOptions = ReadOptions()) -> list[Example]:
         """Read the examples of a file, or of several as of one file that joins them.
 
         Args:
             path: the file, or several with equal columns and format.
-            max_length: longest allowed sentence in words; None allows any.
-            gold: whether every example must have a gold answer.
-            limit: the option that raises ``max_length``, for the message.
-            columns: names of the columns to read, in formats without fixed columns.
-            known: what is known of the file before it is read.
-            choose: chooses the examples to read; the others are kept in memory only where the
-                format needs it, and may be left unchecked. None reads all.
+            options: how they are read.
 
         Raises:
             InputError: names file and line of content that cannot be used.

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal, cast, get_args
 
 from robustparse.attacks.victim import Scores
-from robustparse.data.known import Known
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.errors import InputError, check_choice, check_least, check_seed
 from robustparse.grammars import language_of
 from robustparse.tasks.registry import named
@@ -78,9 +78,9 @@ class Endpoint(Service):
         check_seed("victim: seed", seed)
         name = "semantic" if task == "semantic" else "classification"
         words = label_words(labels)
-        known = Known(labels=[*words] or None)
+        options = ReadOptions(known=Known(labels=[*words] or None))
         read = named(name, language).files.read
-        training = [] if examples is None else read(examples, known=known)
+        training = [] if examples is None else read(examples, options)
         if name == "semantic" and language is None:
             language = language_of(" ".join(each.gold for each in training).split())
         super().__init__(

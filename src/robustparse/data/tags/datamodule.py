@@ -1,9 +1,10 @@
 """A data module for sentences with one tag per word, and for the built-in sample."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robustparse.data.datamodule import LIMIT, DataModule
+from robustparse.data.datamodule import DataModule
 from robustparse.data.sample.tags import sample_tags
 from robustparse.data.tags.tag_rows import row_columns
 from robustparse.data.tags.tagged_sentences import ENDINGS, read_tags
@@ -36,7 +37,8 @@ class TagDataModule(DataModule):
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_tags`."""
-        return read_tags(path, self.columns, self.max_length, limit=LIMIT, repair=self.repair)
+        options = replace(self.read_options, columns=self.columns)
+        return read_tags(path, options, self.repair)
 
     @property
     def data_columns(self) -> list[str] | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from robustparse.data.chosen import repeatable
 from robustparse.data.conllu import blanks_of, blocks
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.tags.schemes import OUTSIDE, scheme_of
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.errors import InputError
@@ -57,20 +58,18 @@ def hold_tags(rows: Sequence[Sequence[str]]) -> bool:
     return OUTSIDE in tags and _are_tags(tags)
 
 
-def read_lines(
-    path: Path, columns: Sequence[str] | None, gold: bool, keep: bool
-) -> Iterable[ReadSentence]:
+def read_lines(path: Path, options: ReadOptions) -> Iterable[ReadSentence]:
     """Return the sentences of lines of a word and its tag; see `TagReader`."""
-    if columns is not None:
+    if options.columns is not None:
         raise InputError(
-            f"got {list(columns)}, but the columns of the lines have no names",
+            f"got {list(options.columns)}, but the columns of the lines have no names",
             path=path,
             key="columns",
             remedy="leave them out, and move the tags to the last column",
         )
     width = _width(path)
     _check_one_word_a_line(path)
-    sentences = repeatable(partial(_each_of_lines, path, width, gold), keep)
+    sentences = repeatable(partial(_each_of_lines, path, width, options.gold), options.keep)
     _check_words(path, sentences)
     return sentences
 

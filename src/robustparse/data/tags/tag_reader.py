@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from robustparse.data.read_options import ReadOptions
 from robustparse.types import Example
 
 UNTAGGED = "_"
@@ -16,9 +17,5 @@ class ReadSentence(NamedTuple):
     lines: Sequence[int]
 
 
-TagReader = Callable[[Path, Sequence[str] | None, bool, bool], Iterable[ReadSentence]]
-"""Returns the sentences of a file, which can be iterated several times, or raises `InputError`.
-
-It takes the file; names of columns, see `read_tags`; whether every word must have a tag; and
-whether sentences stay in memory, which spares a second reading.
-"""
+TagReader = Callable[[Path, ReadOptions], Iterable[ReadSentence]]
+"""Returns the sentences of a file, which can be iterated several times, or raises `InputError`."""

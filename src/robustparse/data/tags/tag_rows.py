@@ -11,6 +11,7 @@ from typing import Any
 
 from robustparse.data.chosen import repeatable
 from robustparse.data.labels import is_label, is_number, label_text, label_value
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.tables import Table, ending_of, read_table
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
 from robustparse.errors import InputError, located
@@ -20,13 +21,11 @@ _USUAL = (("tokens", "words"), ("tags", "ner_tags", "slots", "pos_tags"), ("labe
 _NAMED = "the columns of words and tags, and of the label if there is one"
 
 
-def read_rows(
-    path: Path, columns: Sequence[str] | None, gold: bool, keep: bool
-) -> Iterable[ReadSentence]:
+def read_rows(path: Path, options: ReadOptions) -> Iterable[ReadSentence]:
     """Return the sentences of rows; see `TagReader`."""
-    table = read_table(path, keep)
-    names = row_columns(columns, table.names)
-    return repeatable(partial(_each_of_rows, table, names, gold), keep)
+    table = read_table(path, options.keep)
+    names = row_columns(options.columns, table.names)
+    return repeatable(partial(_each_of_rows, table, names, options.gold), options.keep)
 
 
 def _each_of_rows(table: Table, names: Sequence[str], gold: bool) -> Iterator[ReadSentence]:

@@ -10,10 +10,9 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
-from robustparse.data.chosen import Choose
 from robustparse.data.columns import check_alike, tell
 from robustparse.data.conllu import COLUMNS, TREEBANKS, blocks, file_ending
-from robustparse.data.length import check_length
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.tables import is_dataset, is_parquet
 from robustparse.data.tags.schemes import OUTSIDE, Scheme, scheme_of, to_bio, unread_spans
 from robustparse.data.tags.tag_lines import read_lines, tagged_lines
@@ -31,35 +30,25 @@ ENDINGS = (*TREEBANKS, *LINES, *TABLES)
 
 
 def read_tags(
-    path: Sources,
-    columns: Sequence[str] | None = None,
-    max_length: int | None = None,
-    gold: bool = True,
-    limit: str = "max_length",
-    repair: bool = False,
-    choose: Choose | None = None,
+    path: Sources, options: ReadOptions = ReadOptions(), repair: bool = False
 ) -> list[Example]:
     """Read the sentences of a file, or of several as of one; tags of spans become BIO.
 
     Args:
         path: the file, or a dataset; or several of the same kind.
-        columns: names of the columns of words and tags, and of the label of the text. A treebank
-            takes the last name: ``upos`` (the default), ``xpos``, ``feats:KEY`` or ``misc:KEY``;
-            lines of columns take none.
-        max_length: longest allowed sentence in words; None allows any.
-        gold: whether every word must have a tag. If false, missing tags become ``_``, and broken
-            tags of spans are repaired.
-        limit: the option that raises ``max_length``, for the message.
+        options: how it is read. Its columns are those of words and tags, and of the label of the
+            text. A treebank takes the last name: ``upos`` (the default), ``xpos``, ``feats:KEY`` or
+            ``misc:KEY``; lines of columns take none. If ``gold`` is false, missing tags become
+            ``_``, and broken tags of spans are repaired. Of the sentences that are not chosen,
+            length and tags of spans are not checked, and they are not kept in memory, except rows
+            that `read_table` cannot read again.
         repair: whether to repair broken sequences of span tags instead of rejecting them.
-        choose: chooses the sentences to read. Of the others, length and tags of spans are not
-            checked, and they are not kept in memory, except rows that `read_table` cannot read
-            again.
 
     Raises:
         InputError: names file and line of content that cannot be used.
     """
     several = {each: _kind(each) for each in each_path(path)}
-    files = [_READERS[kind](each, columns, gold, choose is None) for each, kind in several.items()]
+    files = [_READERS[kind](each, options) for each, kind in several.items()]
     firsts = {read.example.path: read.example for file in files for read in islice(file, 1)}
     if not firsts:
         raise InputError("no sentence in it", path=in_short([*map(str, several)]))
@@ -79,13 +68,13 @@ def read_tags(
             f"{in_short([*map(str, several)])}: {unread!r} is read as the tag of a word, not of a "
             "span: the tags of spans are O, and B- or I- before a class (or BILOU, BIOES)"
         )
-    ids = range(len(lengths)) if choose is None else {*choose(lengths)}
+    ids = range(len(lengths)) if options.choose is None else {*options.choose(lengths)}
     examples: list[Example] = []
     for index, read in enumerate(chain.from_iterable(files)):
         if index in ids:
             with located(read.example.path, read.lines[0]):
-                check_length(read.example.sentence, max_length, limit)
-            bio = _in_bio(read, scheme, repair or not gold)
+                options.check_length(read.example.sentence)
+            bio = _in_bio(read, scheme, repair or not options.gold)
             examples.append(replace(read.example, id=index, gold=bio))
             if len(examples) == len(ids):
                 break  # nothing is read after the last one

@@ -13,6 +13,7 @@ from pathlib import Path
 from robustparse.data.chosen import repeatable
 from robustparse.data.columns import tell
 from robustparse.data.conllu import blocks, each_example, is_word
+from robustparse.data.read_options import ReadOptions
 from robustparse.data.sentence_lines import with_column
 from robustparse.data.tags.schemes import OUTSIDE
 from robustparse.data.tags.tag_reader import UNTAGGED, ReadSentence
@@ -36,26 +37,26 @@ def tag_column(columns: Sequence[str] | None) -> tuple[int, str]:
     return _COLUMN[name], key
 
 
-def read_treebank(
-    path: Path, columns: Sequence[str] | None, gold: bool, keep: bool
-) -> Iterable[ReadSentence]:
+def read_treebank(path: Path, options: ReadOptions) -> Iterable[ReadSentence]:
     """Return the sentences of a treebank; see `TagReader`."""
-    column, key = tag_column(columns)
-    examples = repeatable(partial(each_example, path, parsed=False), keep)
-    if gold and key:
+    column, key = tag_column(options.columns)
+    words = ReadOptions(gold=False)  # neither heads nor the length of sentences are checked
+    examples = repeatable(partial(each_example, path, words), options.keep)
+    if options.gold and key:
         _check_key(path, column, key, examples)
-    return repeatable(partial(_each_of_treebank, path, columns, gold, examples), keep)
+    return repeatable(partial(_each_of_treebank, path, options, examples), options.keep)
 
 
 def _each_of_treebank(
-    path: Path, columns: Sequence[str] | None, gold: bool, examples: Iterable[Example]
+    path: Path, options: ReadOptions, examples: Iterable[Example]
 ) -> Iterator[ReadSentence]:
+    columns = options.columns
     (column, key), starts = tag_column(columns), blocks(path)
     for example, (start, block) in zip(examples, starts, strict=True):
         rows = [line.split("\t") for line in block if is_word(line)]
         lines = [start + at for at, line in enumerate(block) if is_word(line)]
         tags = [_value(row[column], key) for row in rows]
-        if gold and not key and UNTAGGED in tags:
+        if options.gold and not key and UNTAGGED in tags:
             line = lines[tags.index(UNTAGGED)]
             raise InputError("the word has no tag", path=path, line=line)
         row = Row(start, {}, Layout("tsv", ("form",), columns[-1] if columns else "upos"))

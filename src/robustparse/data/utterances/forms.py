@@ -1,18 +1,18 @@
 """Utterances with logical forms, in files and datasets, as training data."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from robustparse.data.chosen import Choose, chosen_examples
+from robustparse.data.chosen import chosen_examples
 from robustparse.data.columns import Format, check_columns, choose_alike
 from robustparse.data.datamodule import DataModule
 from robustparse.data.fractions import draw_fraction
-from robustparse.data.known import Known
 from robustparse.data.labels import label_text
-from robustparse.data.length import check_length
+from robustparse.data.read_options import Known, ReadOptions
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.tables import ENDINGS, Table, read_table
 from robustparse.data.text_files import each_example, each_row, words_of
@@ -52,18 +52,11 @@ FORMS = Format(
     is_header=_is_header,
     raw=True,
 )
-_LIMIT, _HELD_OUT = "data.init_args.max_length", "data.init_args.held_out"
+_HELD_OUT = "data.init_args.held_out"
 
 
 def read_forms(
-    path: Sources,
-    columns: Sequence[str] | None = None,
-    max_length: int | None = None,
-    gold: bool = True,
-    limit: str = "max_length",
-    language: str | None = None,
-    known: Known = Known(),  # noqa: B008 - it is frozen
-    choose: Choose | None = None,
+    path: Sources, options: ReadOptions = ReadOptions(), language: str | None = None
 ) -> list[Example]:
     """Read utterances with logical forms from a table of any kind, or from several as from one.
 
@@ -72,22 +65,16 @@ def read_forms(
 
     Args:
         path: of any kind that `read_table` reads; or several with the same columns.
-        columns: the names of the columns of the utterance and of the logical form. By default
-            `choose` finds them.
-        max_length: longest allowed utterance in words; None allows any.
-        gold: every utterance has a logical form; otherwise it may be missing.
-        limit: the setting by which a user raises ``max_length``, for the message.
+        options: how it is read; its columns are those of the utterance and of the logical form.
         language: of the forms, see `language_named`; None tells the shipped ones by their tokens.
-        known: what is known of the file before it is read.
-        choose: see `read_texts`.
 
     Raises:
         InputError: names the file and the line of what cannot be used, as an unbalanced form; or
             there is no such language.
     """
-    check_columns(columns, FORMS)
-    tables = [read_table(each, keep=choose is None) for each in each_path(path)]
-    several = choose_alike(tables, columns, known, FORMS, gold)
+    check_columns(options.columns, FORMS)
+    tables = [read_table(each, options.keep) for each in each_path(path)]
+    several = choose_alike(tables, FORMS, options)
     tokens = (
         token
         for rows, _, values in each_row(several)
@@ -99,16 +86,16 @@ def read_forms(
         if layout.raw is not None:
             check_raw([values[column] for column in layout.raw])
         sentence = Sentence(words_of(values[layout.texts[0]], "text"))
-        check_length(sentence, max_length, limit)
+        options.check_length(sentence)
         form = label_text(values.get(layout.label))
-        if gold and not form:
+        if options.gold and not form:
             raise InputError("no logical form", expected=TWO)
         if form:
             _check(form, read_as, guessed=language is None)
         return sentence, LogicalForm(form, read_as.name)
 
     read = partial(each_example, several, answered)
-    return chosen_examples(read(), read, choose)
+    return chosen_examples(read(), read, options.choose)
 
 
 def _check(form: str, language: Language, guessed: bool) -> None:
@@ -169,7 +156,8 @@ class LogicalFormDataModule(DataModule):
 
     def read(self, path: str | Path) -> list[Example]:
         """See `read_forms`."""
-        return read_forms(path, self.columns, self.max_length, limit=_LIMIT, language=self.language)
+        options = replace(self.read_options, columns=self.columns)
+        return read_forms(path, options, self.language)
 
     def find(self, folder: str, split: str) -> Path:
         """See `DataModule.find`."""
