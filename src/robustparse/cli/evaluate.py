@@ -94,7 +94,7 @@ def evaluate(
     hypotheses: Sums = {}
     if hypothesis_only is not None:
         hypotheses = _hypothesis_sums(hypothesis_only, victim.device, examples)
-    answers = _Answers.of(opened, examples, perturbed or [], pairs, seed)
+    answers = _Answers.from_victim(opened, examples, perturbed or [], pairs, seed)
     sums = answers.sums(punctuation, hypotheses)
     run: dict[str, Any] = {
         "about": {
@@ -155,7 +155,7 @@ class _Answers:
     service: Mapping[str, int]
 
     @classmethod
-    def of(
+    def from_victim(
         cls,
         victim: AnsweringVictim,
         examples: Sequence[Example],

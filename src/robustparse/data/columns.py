@@ -104,33 +104,26 @@ class ColumnChoice:
         Raises:
             InputError: a column is missing, or the columns cannot be identified.
         """
-        table, form = self.table, self.form
+        table, form, options = self.table, self.form, self.options
+        if not table.named and self._names_columns():
+            table = with_names(table)
         if table.named:
-            return self._by_name()
+            return replace(self, table=table)._by_name()
         line, first = table.first
         cells = [label_text(cell) for cell in first.values()]
-        if self._names_columns(cells):
-            return replace(self, table=with_names(table))._by_name()
-        is_raw = form.raw and len(cells) > 3 and self.options.columns is None
-        if is_raw and all(map(_holds_slots, table.others)):
-            is_header = not _holds_slots(table.first) and form.is_header(table, self.options.known)
-            return (self._below(cells) if is_header else self)._by_position(line)
         # Only these names fit a table without a header.
-        texts = [(form.texts[0],), *form.pairs[:1]]
-        if self.options.columns is not None and list(self.options.columns) not in [
-            [*names, form.labels[0]] for names in texts
-        ]:
-            raise self._no_header(self.options.columns)
+        usual = [[*texts, form.labels[0]] for texts in ((form.texts[0],), *form.pairs[:1])]
+        if options.columns is not None and [*options.columns] not in usual:
+            raise self._no_header(options.columns)
         if is_one_name(table):
-            return self._below(cells)._rows((cells[0],), form.labels[0])
-        if len(cells) > 1 and form.is_header(table, self.options.known):
-            if len(cells) not in form.widths:
-                found = f"a header with unknown names ({', '.join(cells)})"
-                raise InputError(found, path=table.path, line=line, remedy=NAME_THEM)
-            return self._below(cells)._by_position(line)
-        return self._by_position(line)
+            return self._with_header(cells)._rows((cells[0],), form.labels[0])
+        is_header = len(cells) > 1 and form.is_header(table, options.known)
+        if is_header and len(cells) not in form.widths and not self._holds_raw_texts():
+            problem = f"a header with unknown names ({', '.join(cells)})"
+            raise InputError(problem, path=table.path, line=line, remedy=NAME_THEM)
+        return (self._with_header(cells) if is_header else self)._by_position(line)
 
-    def _below(self, cells: Sequence[str]) -> "ColumnChoice":
+    def _with_header(self, cells: Sequence[str]) -> "ColumnChoice":
         """Take the first row for a header, and say so."""
         tell(
             f"{self.table.path}: line {self.table.first[0]} is taken for a header "
@@ -151,9 +144,10 @@ class ColumnChoice:
         layout = Layout(table.kind, texts, label, table.delimiter, header, raw)
         return Rows(table, layout, guessed)
 
-    def _names_columns(self, cells: Sequence[str]) -> bool:
+    def _names_columns(self) -> bool:
         """Tell whether the first row holds known column names."""
         form, columns = self.form, self.options.known.columns
+        cells = [label_text(cell) for cell in self.table.first[1].values()]
         if self.options.columns is not None:
             return set(self.options.columns[:-1]) <= set(cells)
         lowered = {cell.lower() for cell in cells}
@@ -168,6 +162,11 @@ class ColumnChoice:
         return len(cells) == 1 or first not in others
 
     # Columns without names
+
+    def _holds_raw_texts(self) -> bool:
+        """Tell whether rows without names hold raw text, utterance, form and slots."""
+        may_be = self.form.raw and self.options.columns is None and len(self.table.first[1]) > 3
+        return may_be and all(map(_holds_slots, self.table.others))
 
     def _by_position(self, guessed: int) -> Rows:
         """Take the columns in their usual order, and check that all rows have as many."""

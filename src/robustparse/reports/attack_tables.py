@@ -13,7 +13,7 @@ from robustparse.files.json_text import as_written
 from robustparse.metrics import score_label
 from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.curves import WITHIN, success_within
-from robustparse.reports.tables import ARROW, MISSING, Section, Table, rounded
+from robustparse.reports.tables import ARROW, MISSING, Section, Table, formatted
 
 # A summary with details has one of these keys; `robustparse measure` adds the second.
 MEASURED = ("edits_per_success", "word_similarity")
@@ -162,7 +162,7 @@ def _cells(record: Mapping[str, Any], form: str, *paths: Sequence[str]) -> str:
         value: Any = record
         for key in path:
             value = None if value is None else value.get(key)
-        cells.append(rounded(value, form))
+        cells.append(formatted(value, form))
     return MISSING if {*cells} == {MISSING} else ARROW.join(cells)
 
 

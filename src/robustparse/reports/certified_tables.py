@@ -12,7 +12,7 @@ from robustparse.reports.attacked_systems import AttackedSystem
 from robustparse.reports.certified_systems import CertifiedSystem
 from robustparse.reports.curves import NamedPlots
 from robustparse.reports.plots import Curve, Plot
-from robustparse.reports.tables import MISSING, Table, by_task, rounded
+from robustparse.reports.tables import MISSING, Table, by_task, formatted
 from robustparse.tasks.certificate_drawing import at_edits, edit_number
 
 ALL = "all"
@@ -131,7 +131,7 @@ def scores_within(system: AttackedSystem, edits: str) -> Percentages:
 
 def _rows(system: CertifiedSystem, scores: Sequence[str]) -> list[tuple[str, list[str]]]:
     summary = system.summary
-    clean = [rounded(summary["clean"].get(score)) for score in scores]
+    clean = [formatted(summary["clean"].get(score)) for score in scores]
     rows = [(f"{system.name}, clean", [*clean, MISSING, MISSING])]
     for edits, bounds in sorted(
         summary["certified"].items(), key=lambda pair: edit_number(pair[0])
@@ -139,8 +139,8 @@ def _rows(system: CertifiedSystem, scores: Sequence[str]) -> list[tuple[str, lis
         cells = []
         for score in scores:
             lower, upper = (bounds[bound].get(score) for bound in ("lower", "upper"))
-            between = "" if lower == upper else f" to {rounded(upper)}"
-            cells.append(f"{rounded(lower)}{between}")
+            between = "" if lower == upper else f" to {formatted(upper)}"
+            cells.append(f"{formatted(lower)}{between}")
         cells += [f"{bounds['undecided']:,}", f"{bounds['inputs']:,}"]
         rows.append((f"{system.name}, {at_edits(edits)}", cells))
     return rows

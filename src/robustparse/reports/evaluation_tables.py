@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from robustparse.evaluation.records import PAIR_MEASURES, Percentages, ScoresRecord
 from robustparse.evaluation.shared_adversaries import SharedAdversaries
 from robustparse.metrics import score_label
-from robustparse.reports.tables import MISSING, Section, Table, by_task, rounded
+from robustparse.reports.tables import MISSING, Section, Table, by_task, formatted
 
 STANDARD, PERTURBED = "standard_accuracy", "perturbation_accuracy"
 WHOLE, MACRO = "all texts", "macro"
@@ -43,7 +43,7 @@ def _table(systems: Sequence[ScoresRecord], measure: str, title: str) -> Table:
     rows = []
     for operation in dict.fromkeys(name for each in values for name in each):
         counts = [system.perturbed_files.get(operation, {}).get("rows") for system in systems]
-        cells = [rounded(each.get(operation)) for each in values]
+        cells = [formatted(each.get(operation)) for each in values]
         for count, value in zip(counts[1:], values[1:], strict=True):
             before, after = values[0].get(operation), value.get(operation)
             if before is None or after is None or count != counts[0]:
@@ -71,7 +71,7 @@ def adversaries_section(names: Sequence[str], shared: Sequence[SharedAdversaries
     rows = []
     for operation, row in zip(operations, [*counts, sums], strict=True):
         share = 100 * row[-1] / sums[-1] if sums[-1] else None
-        rows.append((operation, [*map(str, row), rounded(share)]))
+        rows.append((operation, [*map(str, row), formatted(share)]))
     heads = ("Operation", "Texts", *names, "Any system", "Every system", "Share, %")
     return [Section(ADVERSARIES, "adversaries", [Table(ADVERSARIES, heads, rows)])]
 
@@ -104,4 +104,4 @@ def _rows(systems: Sequence[ScoresRecord]) -> Iterator[tuple[str, list[str]]]:
     for system in systems:
         for operation, scores in {"": system.clean, **system.perturbed}.items():
             name = ", ".join(filter(None, (system.name, operation)))
-            yield name, [*map(rounded, scores.values())]
+            yield name, [*map(formatted, scores.values())]

@@ -16,7 +16,7 @@ from robustparse.reports.certified_tables import certified_tables
 from robustparse.reports.evaluation_tables import evaluated_tables, pairs_tables
 from robustparse.reports.page import Contents, losses_of, plot_values, saved_of
 from robustparse.reports.plots import KINDS, Kind, picture
-from robustparse.reports.tables import ARROW, MISSING, Table, numbered, rounded
+from robustparse.reports.tables import ARROW, MISSING, Table, formatted, numbered
 from robustparse.reports.transfer_maps import HeatMap, heat_map_picture
 
 _LATEX = str.maketrans(
@@ -90,8 +90,8 @@ def _names(titles: list[str]) -> list[str]:
 
 def titled_tables(contents: Contents) -> Iterator[tuple[str, Table]]:
     """Yield the tables with their titles."""
-    for of_task in contents.by_task:
-        prefix = f"{of_task.systems[0].task.name} " if len(contents.by_task) > 1 else ""
+    for of_task in contents.tasks:
+        prefix = f"{of_task.systems[0].task.name} " if len(contents.tasks) > 1 else ""
         yield f"{prefix}systems", _systems(of_task)
         for section in of_task.sections:
             for table in section.tables:
@@ -125,8 +125,8 @@ def _systems(contents: Contents) -> Table:
         summary = row.summary
         values = [summary[when][score] for score in task.scores.names for when in WHEN]
         rates = [summary["success_rate"], *(row.strict.get(name) for name in strict)]
-        texts = [*map(rounded, values), *points, *map(rounded, rates)]
-        texts += [rounded(summary["edits_per_sentence"]), f"{summary['n_sentences']:,}"]
+        texts = [*map(formatted, values), *points, *map(formatted, rates)]
+        texts += [formatted(summary["edits_per_sentence"]), f"{summary['n_sentences']:,}"]
         cells.append((row.name, [*texts, str(summary["attack"])]))
     return Table("Systems", ("System", *heads), cells)
 

@@ -12,7 +12,7 @@ from robustparse.files.writing import write_text
 from robustparse.metrics import score_label
 from robustparse.reports.entry import ENTRY, Entry, attack_name, commands_of, read_entry
 from robustparse.reports.page import render
-from robustparse.reports.tables import MISSING, rounded
+from robustparse.reports.tables import MISSING, formatted
 from robustparse.reports.worst_of_attacks import TITLE
 from robustparse.tasks.certificate_drawing import at_edits, edit_number
 from robustparse.tasks.registry import named
@@ -94,7 +94,7 @@ def board(entries: Sequence[Entry]) -> Board:
     for entry, row in sorted(zip(entries, scores, strict=True), key=rank):
         values = [row.get(column) for column in columns]
         extra = entry["extra_data"] or ""
-        cells = [(rounded(value), "" if value is None else value) for value in values]
+        cells = [(formatted(value), "" if value is None else value) for value in values]
         rows.append((entry, [*cells, (extra or MISSING, extra)]))
     data, size = entries[0]["data"]["name"], len(entries[0]["counted"])
     title = f"{task.name}: {score_label(headline)} on {size:,} sentences of {data}"

@@ -61,7 +61,7 @@ from robustparse.reports.evaluation_tables import (
 )
 from robustparse.reports.plots import EPOCH, Plot, draw_plot
 from robustparse.reports.summary import same_attack, summarize
-from robustparse.reports.tables import MISSING, Section, Table, by_task, rounded
+from robustparse.reports.tables import MISSING, Section, Table, by_task, formatted
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
 from robustparse.reports.transfer_maps import FILE as TRANSFER
@@ -130,8 +130,8 @@ class Contents:
         return list(dict.fromkeys(every))
 
     @property
-    def by_task(self) -> list["Contents"]:
-        """The systems of each task, in the order of the tasks.
+    def tasks(self) -> list["Contents"]:
+        """What it shows of each task, in the order of the tasks.
 
         Differences and the worst of attacks belong to the first.
         """
@@ -264,7 +264,7 @@ def render_report(contents: Contents) -> str:
         "report",
         title=f"Robustness report: {names}" if names else "Robustness report",
         version=__version__,
-        parts=[_task_values(of_task) for of_task in contents.by_task],
+        parts=[_task_values(of_task) for of_task in contents.tasks],
         plots=[(plot, Markup(draw_plot(plot)), plot_values(plot)) for plot in contents.plots],
         heat_maps=contents.heat_maps,
         pairs=pairs_tables(contents.pairs) if contents.pairs else (),
@@ -337,7 +337,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "score": rounded,
+        "score": formatted,
         "label": score_label,
         "name": score_name,
     }

@@ -15,7 +15,7 @@ MISSING = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
 
 
-def rounded(value: float | None, form: str = ".1f") -> str:
+def formatted(value: float | None, form: str = ".1f") -> str:
     """Format a value; None becomes a dash."""
     return MISSING if value is None else format(value, form)
 
