@@ -8,7 +8,9 @@ from robustparse.api.certify import CertifiedResults
 from robustparse.api.results import AttackResults
 from robustparse.api.worst_of_attacks import worst_of_attacks
 from robustparse.errors import InputError
-from robustparse.evaluation.comparison import compare as compared
+from robustparse.evaluation.comparison import Difference
+from robustparse.evaluation.comparison import compare as compare_systems
+from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.files.paths import with_home
 from robustparse.reports.export import export as export_report
 from robustparse.reports.page import build_report
@@ -44,13 +46,37 @@ def report(
     folders = [with_home(each) if isinstance(each, str | Path) else each.folder for each in systems]
     names = [_name(each, systems) for each in systems]
     named = all(names) and len(set(names)) == len(names)
-    differences = compared(folders) if compare else ()
-    worst = worst_of_attacks(folders) if compare else ()
     page = with_home(out)
-    contents = build_report(folders, page, names if named else None, differences, worst)
+    write_report(folders, page, names if named else None, len(folders) if compare else 0, export)
+    return page
+
+
+def write_report(
+    folders: Sequence[Path],
+    page: Path,
+    names: Sequence[str] | None = None,
+    compared: int = 0,
+    export: str | Path | None = None,
+) -> tuple[Sequence[Difference], Sequence[WorstOfAttacks]]:
+    """Write a page about folders; see `report`.
+
+    Args:
+        folders: the folders that commands wrote.
+        page: the page.
+        names: their names on the page; by default those of the folders.
+        compared: the number of folders, from the first, that are compared.
+        export: see `report`.
+
+    Returns:
+        The differences of the compared systems from the first one, and the worst of several attacks
+        on each.
+    """
+    differences = compare_systems(folders[:compared]) if compared else ()
+    worst = worst_of_attacks(folders[:compared])
+    contents = build_report(folders, page, names, differences, worst)
     if export is not None:
         export_report(contents, with_home(export))
-    return page
+    return differences, worst
 
 
 def _systems(attacked: object) -> list[Attacked]:

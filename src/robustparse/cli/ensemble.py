@@ -24,7 +24,7 @@ from robustparse.errors import InputError, check_least, check_seed, say
 from robustparse.evaluation.attack_processes import Rank
 from robustparse.evaluation.finished_folders import read_summary
 from robustparse.evaluation.records import SCORES
-from robustparse.evaluation.significance import Interval, mean_of_seeds
+from robustparse.evaluation.significance import mean_of_seeds
 from robustparse.files.json_text import read_json
 from robustparse.files.output_folders import locked, make_folder
 from robustparse.files.writing import write_json
@@ -45,12 +45,14 @@ Row = Mapping[str, float | None]
 def command(arguments: Sequence[str]) -> None:
     """Run the command; options that are not its own are those of ``fit``."""
     with local_files(NAME, arguments) as local:
-        own, of_fit = _divided(local)
+        of_ensemble, of_fit = _divided(local)
         if any(token.startswith("--print_config") for token in of_fit):
-            embeddings = [value for name, value, _ in each_option(own) if name == "--embeddings"]
+            embeddings = [
+                value for name, value, _ in each_option(of_ensemble) if name == "--embeddings"
+            ]
             added = [f"--config={name}" for name in embeddings[:1]]
             run("fit", [*of_fit, *added])
-        options = checked(own, several=SEVERAL[NAME])
+        options = checked(of_ensemble, several=SEVERAL[NAME])
         options += ["--", *of_fit]
         parsed_command(ensemble, options, NAME, POSITIONAL[NAME]).run()
 
@@ -93,49 +95,30 @@ def ensemble(
     chosen_device("--device", decoding.device)
     members = make_members(folder / "members", fit, of_seeds, of_embeddings)
     systems = _systems([each.folder.name for each in members], _distinct("--subsets", subsets))
-    modules = [made(DataModule, each.settings["data"]) for each in members]
-    module: DataModule = modules[0]
-    if any(_data(each) != _data(module) for each in modules):
-        problem, remedy = "the models have different test data", "name one --data.folder for all"
-        raise InputError(problem, key="--embeddings", remedy=remedy)
-    module.examples("test")  # so that a mistake in them is found before training
-    trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
-    common = [*_data(module), *chain.from_iterable(trusted)]
-    attacks = ["--devices", str(devices)]
-    attacks += [] if limit is None else ["--limit", str(limit)]
-    rows: dict[str, dict[str, float | None]] = {}
+    data = _test_data(members)
+    data.examples("test")  # so that a mistake in them is found before training
     if embeddings and not all(each.is_finished() for each in members):
         check_models(members)
+    trusted = (tokens for name, _, tokens in each_option(fit) if name == trust.OPTION)
+    common = [*_data(data), *chain.from_iterable(trusted)]
+    attacks = ["--devices", str(devices), *([] if limit is None else ["--limit", str(limit)])]
+    rows: dict[str, dict[str, float | None]] = {}
     with locked(make_folder(folder), NAME, "--out"):
-        kept = read_json(folder / RESULT, dict)["systems"] if (folder / RESULT).exists() else {}
-        for name, parts in systems.items():
-            if (others := kept.get(name, parts)) != parts:
-                problem = f"{name} is the ensemble of {', '.join(others)}"
-                raise InputError(problem, path=folder / RESULT, remedy="choose another --out")
+        _check_stored(folder / RESULT, systems)
         for member in [each for each in members if not each.is_finished()]:
             say(f"training {member.folder.name}")
             member.train()
         for name, parts in systems.items():
             say(f"scoring {name}")
-            paths = [str(folder / "members" / part) for part in parts]
-            victim = ["--checkpoint", *paths, *_decoding(decoding, len(parts)), *common]
-            into, policy = folder / "evaluated" / name, ["--punctuation", module.punctuation]
-            _run("evaluate", [*victim, *policy, "--out", str(into)])
-            scores = read_json(into / SCORES, dict)
-            task = named(scores["task"])
-            rows[name] = {each: scores[each] for each in (*task.scores.names, *task.scores.further)}
+            models = [str(folder / "members" / part) for part in parts]
+            victim = ["--checkpoint", *models, *_decoding(decoding, len(models)), *common]
+            into = folder / "evaluated" / name
+            rows[name] = _evaluated(into, [*victim, "--punctuation", data.punctuation])
             for recipe, path in recipes.items():
-                into, score = folder / "attacked" / recipe / name, task.scores.headline
-                _run("attack", ["--attack", path, *victim, *attacks, "--out", str(into)])
-                summary = read_summary(into)
-                rows[name][f"{recipe}_{score}"] = summary["attacked"][score]
-                rows[name][f"{recipe}_success"] = summary["success_rate"]
+                into = folder / "attacked" / recipe / name
+                rows[name] |= _attacked(into, recipe, ["--attack", path, *victim, *attacks])
         means = _means(members, rows)
-        intervals = {
-            name: {score: asdict(each) for score, each in scores.items()}
-            for name, scores in means.items()
-        }
-        result = {"version": __version__, "systems": systems, "scores": rows, "means": intervals}
+        result = {"version": __version__, "systems": systems, "scores": rows, "means": means}
         write_json(folder / RESULT, result)
     print_table(score_table({**rows, **dict(_rows(means))}))
 
@@ -147,20 +130,20 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the options of this command, with each value by itself, and those of ``fit``."""
     known = {*signature(ensemble).parameters, *(field.name for field in fields(DecodingOptions))}
     options = {"-h", "--help", *(f"--{name}" for name in known - {"fit", "decoding"})}
-    own: list[str] = []
+    of_ensemble: list[str] = []
     of_fit: list[str] = []
     current = ""
     for name, value, tokens in each_option(arguments):
         current = name or current
         if name == trust.OPTION:
-            own += tokens
+            of_ensemble += tokens
         if name in options:
-            own += tokens
+            of_ensemble += tokens
         elif not name and current in SEVERAL[NAME]:
-            own += [current, str(value)]
+            of_ensemble += [current, str(value)]
         else:
             of_fit += tokens
-    return own, of_fit
+    return of_ensemble, of_fit
 
 
 def _distinct(option: str, values: Any) -> list[Any]:
@@ -193,8 +176,26 @@ def _systems(names: Sequence[str], subsets: Sequence[str]) -> dict[str, list[str
             expected = f"several of {', '.join(names)}, each once, of at most 200 characters"
             raise InputError(f"got {subset!r}", key="--subsets", expected=expected)
     # The number distinguishes it from the ensemble before further models were added.
-    every = {f"{NAME}_of_{len(names)}": list(names)}
-    return {name: [name] for name in names} | chosen | every
+    largest = {f"{NAME}_of_{len(names)}": list(names)}
+    return {name: [name] for name in names} | chosen | largest
+
+
+def _check_stored(path: Path, systems: Mapping[str, Sequence[str]]) -> None:
+    """Check that no system of earlier results has other members."""
+    stored = read_json(path, dict)["systems"] if path.exists() else {}
+    for name, members in systems.items():
+        if (others := stored.get(name, members)) != members:
+            problem = f"{name} is the ensemble of {', '.join(others)}"
+            raise InputError(problem, path=path, remedy="choose another --out")
+
+
+def _test_data(members: Sequence[Member]) -> DataModule:
+    """Return the data module of the first member; all must have the same test data."""
+    modules: list[DataModule] = [made(DataModule, each.settings["data"]) for each in members]
+    if any(_data(each) != _data(modules[0]) for each in modules):
+        problem, remedy = "the models have different test data", "name one --data.folder for all"
+        raise InputError(problem, key="--embeddings", remedy=remedy)
+    return modules[0]
 
 
 def _data(module: DataModule) -> list[str]:
@@ -206,6 +207,25 @@ def _data(module: DataModule) -> list[str]:
 
 
 # Scores
+
+
+def _evaluated(folder: Path, options: Sequence[str]) -> dict[str, float | None]:
+    """Run ``evaluate`` into a folder, and return the scores."""
+    _run("evaluate", [*options, "--out", str(folder)])
+    scores = read_json(folder / SCORES, dict)
+    task = named(scores["task"])
+    return {name: scores[name] for name in (*task.scores.names, *task.scores.further)}
+
+
+def _attacked(folder: Path, recipe: str, options: Sequence[str]) -> dict[str, float | None]:
+    """Run ``attack`` into a folder, and return the score under attack and the success rate."""
+    _run("attack", [*options, "--out", str(folder)])
+    summary = read_summary(folder)
+    score = named(summary["task"]).scores.headline
+    return {
+        f"{recipe}_{score}": summary["attacked"][score],
+        f"{recipe}_success": summary["success_rate"],
+    }
 
 
 def _run(name: str, options: Sequence[str]) -> None:
@@ -221,7 +241,7 @@ def _decoding(options: DecodingOptions, models: int) -> Iterator[str]:
             yield from (f"--{name}", str(getattr(options, name)))
 
 
-def _means(members: Sequence[Member], rows: Mapping[str, Row]) -> dict[str, dict[str, Interval]]:
+def _means(members: Sequence[Member], rows: Mapping[str, Row]) -> dict[str, dict[str, Any]]:
     """Return the means over the members that differ in the seed only, with their intervals."""
     means = {}
     for group in dict.fromkeys(member.group for member in members):
@@ -230,16 +250,16 @@ def _means(members: Sequence[Member], rows: Mapping[str, Row]) -> dict[str, dict
             title = " ".join(filter(None, [group, f"mean of {len(several)} seeds"]))
             columns = {score: [row[score] for row in several] for score in several[0]}
             means[title] = {
-                score: mean_of_seeds([value for value in values if value is not None])
+                score: asdict(mean_of_seeds([value for value in values if value is not None]))
                 for score, values in columns.items()
                 if None not in values
             }
     return means
 
 
-def _rows(means: Mapping[str, Mapping[str, Interval]]) -> Iterator[tuple[str, Row]]:
+def _rows(means: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Row]]:
     """Yield three rows of the table for each mean."""
+    labels = {"estimate": "", "lower": ", 95 % from", "upper": ", 95 % to"}
     for name, scores in means.items():
-        yield name, {score: each.estimate for score, each in scores.items()}
-        yield f"{name}, 95 % from", {score: each.lower for score, each in scores.items()}
-        yield f"{name}, 95 % to", {score: each.upper for score, each in scores.items()}
+        for bound, label in labels.items():
+            yield name + label, {score: each[bound] for score, each in scores.items()}

@@ -6,17 +6,14 @@ from pathlib import Path
 from rich.table import Table
 
 from robustparse.api.printed_tables import plain_table, print_table
-from robustparse.api.worst_of_attacks import worst_of_attacks
+from robustparse.api.report import write_report
 from robustparse.cli.options import as_list
 from robustparse.errors import InputError
 from robustparse.evaluation.comparison import Difference
-from robustparse.evaluation.comparison import compare as compared
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks
 from robustparse.metrics import score_name
 from robustparse.reports.attacked_systems import names_of
-from robustparse.reports.export import export as export_report
 from robustparse.reports.leaderboard import build_leaderboard
-from robustparse.reports.page import build_report
 from robustparse.reports.tables import MISSING
 from robustparse.reports.worst_of_attacks import worst_table
 
@@ -55,13 +52,9 @@ def report(
     if not folders and not several:
         raise InputError("no folders given", remedy="name those that attack or fit wrote")
     several, folders = _reference_first(compare_with, several, folders)
-    differences = compared([Path(folder) for folder in several]) if several else []
-    worst = worst_of_attacks([Path(folder) for folder in several])
     paths = [Path(folder) for folder in [*several, *folders]]
     names = names_of(paths)
-    contents = build_report(paths, Path(out), names, differences, worst)
-    if export is not None:
-        export_report(contents, Path(export))
+    differences, worst = write_report(paths, Path(out), names, len(several), export)
     if differences:
         print_table(_table(names, differences))
     if worst:

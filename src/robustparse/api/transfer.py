@@ -1,0 +1,84 @@
+"""Sentences that attacks made against some models, given to other models."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from robustparse import __version__
+from robustparse.api.victim_sources import VictimSource
+from robustparse.errors import InputError, say
+from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
+from robustparse.evaluation.transfer import transfer as transfer_to
+from robustparse.files.output_folders import make_folder
+from robustparse.files.writing import write_json
+from robustparse.reports.transfer_maps import FILE
+
+
+@dataclass(frozen=True)
+class TransferRates:
+    """How many sentences of each source fool each target.
+
+    Attributes:
+        sources: the names of the attacks.
+        targets: the names of the models.
+        rates: for each score of the task, a row for each source with a cell for each target.
+    """
+
+    sources: list[str]
+    targets: list[str]
+    rates: dict[str, list[list[Transfer]]]
+
+
+def transfer(
+    folders: Sequence[Path],
+    targets: Mapping[str, VictimSource],
+    device: str = "auto",
+    out: Path | None = None,
+) -> TransferRates:
+    """Give the sentences of attacks to other models.
+
+    Args:
+        folders: the folders of finished attacks on the same data.
+        targets: the models by their names.
+        device: where the models compute.
+        out: the folder for transfer.json.
+
+    Raises:
+        InputError: an attack is not finished, the attacks have different sentences, or a target
+            cannot be used; the error names the target.
+    """
+    sources = [read_source(folder) for folder in folders]
+    check_same(sources)
+    columns = [_column(name, target, device, sources) for name, target in targets.items()]
+    task = sources[0].task
+    rates = {
+        score: [[column[row][score] for column in columns] for row in range(len(sources))]
+        for score in task.scores.names
+    }
+    result = TransferRates([source.name for source in sources], [*targets], rates)
+    if out is not None:
+        record = {
+            "version": __version__,
+            "task": task.name,
+            "sources": result.sources,
+            "targets": result.targets,
+            "n_sentences": len(sources[0].originals),
+            "rates": asdict(result)["rates"],
+        }
+        write_json(make_folder(out) / FILE, record)
+    return result
+
+
+def _column(
+    name: str, target: VictimSource, device: str, sources: Sequence[Source]
+) -> list[dict[str, Transfer]]:
+    """Score one target on the sentences of each source; a mistake names it."""
+    try:
+        victim, first = target.open(device), sources[0]
+        if victim.task.name == first.task.name:
+            warnings = victim.warnings(first.originals, first.name)
+            say(*(f"{name}: {warning}" for warning in warnings))
+        return transfer_to(victim, sources)
+    except InputError as error:
+        error.path = error.path or name
+        raise
