@@ -180,8 +180,8 @@ def machine_limit(error: BaseException) -> InputError | None:
         remedy = "make batches smaller, or use a machine with more memory"
         return InputError(f"the memory of this machine is not enough ({said})", remedy=remedy)
     if isinstance(error, RuntimeError) and said.startswith("could not create a primitive"):
-        found = "the processor of this machine cannot compute a layer in this precision"
-        return InputError(found, key="precision", remedy="use 32-true")
+        problem = "the processor of this machine cannot compute a layer in this precision"
+        return InputError(problem, key="precision", remedy="use 32-true")
     if isinstance(error, OSError) and (error.filename is not None or error.errno in _NO_ROOM):
         path = None if error.filename is None else str(error.filename)
         return InputError(f"cannot be used ({error.strerror or said})", path=path)

@@ -232,8 +232,10 @@ class AttachmentScore(_Score):
             counted = _mask(gold_heads >= 0, mask)
             _check_same([heads, gold_heads, labels, gold_labels, counted], "AttachmentScore")
             if heads.is_floating_point() or heads.ndim != 2:
-                found = f"got {heads.dtype} of the shape {tuple(heads.shape)}"
-                raise InputError(found, key="AttachmentScore", expected="integers, (batch, length)")
+                problem = f"got {heads.dtype} of the shape {tuple(heads.shape)}"
+                raise InputError(
+                    problem, key="AttachmentScore", expected="integers, (batch, length)"
+                )
             self._add(attachment_sums(heads == gold_heads, labels == gold_labels, counted))
             return
         if other := [each for each in (*preds, *target) if not isinstance(each, DependencyTree)]:
@@ -406,8 +408,8 @@ def _check_same(parts: Sequence[Any], owner: str) -> None:
     tensors = all(isinstance(part, Tensor) for part in parts)
     sizes = [tuple(part.shape) if tensors else len(part) for part in parts]
     if len(set(sizes)) > 1:
-        found = f"got predictions and targets of different sizes, {', '.join(map(str, sizes))}"
-        raise InputError(found, key=owner, expected="equal shapes, or lists of equal lengths")
+        problem = f"got predictions and targets of different sizes, {', '.join(map(str, sizes))}"
+        raise InputError(problem, key=owner, expected="equal shapes, or lists of equal lengths")
 
 
 def percent(part: Tensor | int, whole: Tensor | int) -> float:

@@ -81,8 +81,8 @@ def trust(names: Iterable[str], key: str = OPTION) -> None:
         is_module = all(part.isidentifier() for part in parts) and root != "jsonargparse"
         is_program = name == COMMANDS or (bool(name) and shutil.which(name) is not None)
         if not (is_module or is_program):
-            found = f"{name!r} is neither a module name nor an installed program"
-            raise InputError(found, key=key, expected=f"my_package, a program or {COMMANDS}")
+            problem = f"{name!r} is neither a module name nor an installed program"
+            raise InputError(problem, key=key, expected=f"my_package, a program or {COMMANDS}")
         _programs.add(name)
         # A program's name must not allow a module of the same name in the current folder.
         if is_module and not (is_program and PathFinder.find_spec(root) is None):
@@ -126,16 +126,16 @@ def check_class(
     public = public_classes()
     new = public.get(name)
     if root.partition(".")[0] == PACKAGE and new:
-        found, remedy = f"{class_path} is an older name", f"write {new}"
+        problem, remedy = f"{class_path} is an older name", f"write {new}"
     elif root and root.partition(".")[0] != PACKAGE:
-        found = f"the class {class_path} is not trusted: naming a class runs its code"
+        problem = f"the class {class_path} is not trusted: naming a class runs its code"
         remedy = f"if you know its code, add {OPTION} {root.partition('.')[0]}"
     else:
-        found = f"{class_path} is not a class of {PACKAGE}"
+        problem = f"{class_path} is not a class of {PACKAGE}"
         remedy = "`robustparse list components` prints the classes; a class of your own is named "
         remedy += f"with its module, and allowed by {OPTION} my_package"
         remedy = " ".join(filter(None, [did_you_mean(name, [*public, *_listed()]), remedy]))
-    raise InputError(found, path=path, line=line, key=key, remedy=remedy)
+    raise InputError(problem, path=path, line=line, key=key, remedy=remedy)
 
 
 def allowed_class(class_path: str) -> type:
@@ -271,8 +271,8 @@ def failures_of_trusted_code() -> Iterator[None]:
         modules = [name for name in names if _is_trusted(f"{name}.")]
         if not modules or isinstance(end, Stopped):
             raise
-        found = f"{modules[-1]} ended the program with exit status {end.code or 0}"
-        raise InputError(found, key=OPTION, remedy="let it raise an exception") from end
+        problem = f"{modules[-1]} ended the program with exit status {end.code or 0}"
+        raise InputError(problem, key=OPTION, remedy="let it raise an exception") from end
 
 
 def _is_trusted(class_path: str) -> bool:

@@ -165,8 +165,8 @@ def read_key(path: Path) -> dict[str, Item]:
     names: dict[tuple[int, int], str] = {}
     for name, item in items.items():
         if (first := names.setdefault((item.annotator, item.id), name)) != name:
-            found = f"is annotator {item.annotator}'s sentence {item.id}, as is {first}"
-            raise InputError(found, path=path, key=f"item {name}", remedy=_EXPORT)
+            problem = f"is annotator {item.annotator}'s sentence {item.id}, as is {first}"
+            raise InputError(problem, path=path, key=f"item {name}", remedy=_EXPORT)
     annotators, ids = ({pair[part] for pair in names} for part in (0, 1))
     if len(names) != len(annotators) * len(ids):
         raise InputError("annotators have different sentences", path=path, remedy=_EXPORT)

@@ -77,8 +77,8 @@ def _read_answers(
         if name not in items:
             raise InputError(f"item {name!r} is not among those in {key}", path=path, line=line)
         if name in lines:
-            found = f"item {name} is already in line {lines[name]}"
-            raise InputError(found, path=path, line=line)
+            problem = f"item {name} is already in line {lines[name]}"
+            raise InputError(problem, path=path, line=line)
         item = items[name]
         annotator = annotator or item.annotator
         if item.annotator != annotator:
@@ -108,7 +108,7 @@ def _answer(text: str, question: str, path: Path, line: int) -> str:
     allowed = {answer.lower(): answer for answer in QUESTIONS[question]}
     answer = allowed.get(text.strip().lower())
     if answer is None:
-        found = repr(text.strip()) if text.strip() else "no answer"
+        problem = repr(text.strip()) if text.strip() else "no answer"
         expected = f"one of {', '.join(QUESTIONS[question])}"
-        raise InputError(found, path=path, line=line, key=question, expected=expected)
+        raise InputError(problem, path=path, line=line, key=question, expected=expected)
     return answer

@@ -299,8 +299,8 @@ class SourceSettings:
             raise InputError(f"got {name!r}", key="sources", expected=_written(kind))
         path = Path(file).expanduser()
         if file and not (path.is_file() if SOURCES[kind] == "FILE" else path.is_dir()):
-            found = f"no such {SOURCES[kind].lower()}"
-            raise InputError(found, path=file, key=f"sources: {kind}")
+            problem = f"no such {SOURCES[kind].lower()}"
+            raise InputError(problem, path=file, key=f"sources: {kind}")
         return self._made(kind, file)
 
     def _made(self, kind: str, file: str) -> Source:

@@ -194,9 +194,9 @@ class ColumnChoice:
 
     def _other_width(self, line: int, cells: Sequence[str], width: int) -> InputError:
         form, text = self.form, "\t".join(cells)
-        found, remedy = f"{len(cells)} columns in {text[:60]!r}", None
+        problem, remedy = f"{len(cells)} columns in {text[:60]!r}", None
         if width == 3 and len(cells) < 3:
-            found += ", a pair without its second text or its label"
+            problem += ", a pair without its second text or its label"
         elif width == 2 and len(cells) == 3 and form.pairs:
             remedy = "if the file holds pairs, add the second text to line 1"
         elif len(cells) > 3 and not form.raw:
@@ -205,7 +205,7 @@ class ColumnChoice:
         expected += f", separated by {delimiters(self.table.delimiter)}"
         expected += ", as in the lines before" if line > self.table.first[0] else ""
         path = self.table.path
-        return InputError(found, path=path, line=line, expected=expected, remedy=remedy)
+        return InputError(problem, path=path, line=line, expected=expected, remedy=remedy)
 
     def _no_header(self, columns: Sequence[str]) -> InputError:
         line, first = self.table.first
@@ -302,13 +302,13 @@ class ColumnChoice:
     def _no_column(
         self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
     ) -> InputError:
-        found, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
+        problem, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
         if len(wanted) == 3:
             columns, such = "two texts and the label", "[sentence1, sentence2, label]"
             if name == wanted[1]:
-                found += ": the second text of the pair is missing"
+                problem += ": the second text of the pair is missing"
         return InputError(
-            found,
+            problem,
             path=self.table.path,
             line=line,
             expected=f"one of {', '.join(names)}",

@@ -170,39 +170,39 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         if line.startswith("#") and not rows:
             continue
         columns = line.split("\t")
-        found = expected = ""
+        problem = expected = ""
         remedy = None
         if line.startswith("#"):
-            found, expected = f"{line[:60]!r} after a word", "comments before the first word"
+            problem, expected = f"{line[:60]!r} after a word", "comments before the first word"
         elif len(columns) != COLUMNS:
-            found = f"{len(columns)} columns in {line[:60]!r}"
+            problem = f"{len(columns)} columns in {line[:60]!r}"
             expected = f"{COLUMNS} separated by tabs"
         elif (other := _RANGE_OR_EMPTY.fullmatch(columns[0])) and not is_conllx(path):
-            found, expected = _mistake(other, columns, len(rows), covered, nodes)
+            problem, expected = _mistake(other, columns, len(rows), covered, nodes)
             if other[2] == "-":
                 covered, last_range = int(other[3]), number
             else:
                 nodes += 1
-            if not found:
+            if not problem:
                 continue
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
-            found = f"word id {columns[0][:20]!r}"
+            problem = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
             remedy = "give files of CoNLL-U names that end in .conllu" if other else None
         elif (at := next((at for at in _TEXTS if not _is_text(columns[at])), None)) is not None:
-            found = f"the {_TEXTS[at]} (column {at + 1}) {blanks_of(columns[at])}"
+            problem = f"the {_TEXTS[at]} (column {at + 1}) {blanks_of(columns[at])}"
             expected = "text"
-        if found:
-            raise InputError(found, path=path, line=number, expected=expected, remedy=remedy)
+        if problem:
+            raise InputError(problem, path=path, line=number, expected=expected, remedy=remedy)
         rows[number] = columns
         nodes = 0
     if not rows:
-        found = "a sentence without words"
-        raise InputError(found, path=path, line=start, expected="one line a word")
+        problem = "a sentence without words"
+        raise InputError(problem, path=path, line=start, expected="one line a word")
     if covered > len(rows):
-        found = f"a range to word {covered} of a sentence of {len(rows)}"
+        problem = f"a range to word {covered} of a sentence of {len(rows)}"
         expected = f"one that ends at word {len(rows)} or earlier"
-        raise InputError(found, path=path, line=last_range, expected=expected)
+        raise InputError(problem, path=path, line=last_range, expected=expected)
     return rows
 
 
@@ -263,8 +263,8 @@ def _check_tree(path: Path, lines: Sequence[int], heads: Sequence[int], single_r
     """Check that the parse is a tree: a single root, unless in CoNLL-X, and no cycle."""
     roots = [line for line, head in zip(lines, heads, strict=True) if head == 0]
     if len(roots) > 1 and single_root:
-        found = f"a second root (the first is on line {roots[0]})"
-        raise InputError(found, path=path, line=roots[1], expected="one word with head 0")
+        problem = f"a second root (the first is on line {roots[0]})"
+        raise InputError(problem, path=path, line=roots[1], expected="one word with head 0")
     rooted = {0}
     for word, line in enumerate(lines, start=1):
         seen, at = set[int](), word
@@ -273,8 +273,8 @@ def _check_tree(path: Path, lines: Sequence[int], heads: Sequence[int], single_r
             at = heads[at - 1]
         rooted |= seen
         if at in seen:
-            found = f"the heads from word {word} form a cycle and never reach a root (head 0)"
-            raise InputError(found, path=path, line=line, expected="a tree")
+            problem = f"the heads from word {word} form a cycle and never reach a root (head 0)"
+            raise InputError(problem, path=path, line=line, expected="a tree")
 
 
 def unknown_label(

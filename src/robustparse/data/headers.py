@@ -95,12 +95,12 @@ def with_names(table: Table) -> Table:
     if names.count("") > 1:  # as pandas names them; spreadsheets write empty columns at the end
         names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
     if twice := [name for name in names if names.count(name) > 1]:
-        found = f"the column {twice[0]!r} twice"
-        raise InputError(found, path=table.path, line=line, expected="a different name for each")
+        problem = f"the column {twice[0]!r} twice"
+        raise InputError(problem, path=table.path, line=line, expected="a different name for each")
     rows = repeatable(lambda: _with_names(table, names), table.kept)
     if not sum(1 for _ in rows):  # this pass also checks every row
-        found = f"a header ({', '.join(names)}) without texts"
-        raise InputError(found, path=table.path, line=line)
+        problem = f"a header ({', '.join(names)}) without texts"
+        raise InputError(problem, path=table.path, line=line)
     return replace(table, named=True, rows=rows)
 
 
@@ -109,20 +109,20 @@ def _with_names(table: Table, names: Sequence[str]) -> Iterator[NumberedRow]:
     line, first = table.first
     for number, values in table.others:
         if len(values) != len(names):
-            found, expected = f"{len(values)} columns", f"{len(names)}, as in line {line}"
+            problem, expected = f"{len(values)} columns", f"{len(names)}, as in line {line}"
             numbered = all(len(values) == len(names) + 1 for _, values in table.others)
             remedy = (
                 "if the first column holds numbers or names of rows, as R writes them, add a name "
                 f"for it in front of line {line}, or write the file with row.names = FALSE"
             )
             raise InputError(
-                found,
+                problem,
                 path=table.path,
                 line=number,
                 expected=expected,
                 remedy=remedy if numbered else None,
             )
         if values == first:
-            found = f"the header of line {line} again"
-            raise InputError(found, path=table.path, line=number, remedy="remove the line")
+            problem = f"the header of line {line} again"
+            raise InputError(problem, path=table.path, line=number, remedy="remove the line")
         yield number, dict(zip(names, values.values(), strict=True))

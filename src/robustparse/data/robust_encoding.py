@@ -150,8 +150,8 @@ class Encoding:
         lines = read_lines(path)
         settings = decode_json(next(lines)[1], dict, path=path, line=1, remedy=_REMEDY)
         if _KEYS & set(settings):
-            found = "holds a cluster"
-            raise InputError(found, path=path, line=1, expected="settings", remedy=_REMEDY)
+            problem = "holds a cluster"
+            raise InputError(problem, path=path, line=1, expected="settings", remedy=_REMEDY)
         clusters: dict[str, Mapping[str, int]] = {}
         taken: set[str] = set()
         for line, text in lines:
@@ -201,8 +201,8 @@ def _check_cluster(representative: object, words: object, taken: set[str]) -> No
         expected = "a word, and a mapping from words to frequencies"
         raise InputError("not a cluster", expected=expected, remedy=_REMEDY)
     if representative not in words:
-        found = f"the words of {representative!r:.60} do not include it"
-        raise InputError(found, remedy=_REMEDY)
+        problem = f"the words of {representative!r:.60} do not include it"
+        raise InputError(problem, remedy=_REMEDY)
     for word, count in words.items():
         if not isinstance(word, str) or word.split() != [word] or word != word.lower():
             raise InputError(f"{word!r:.60} is not a lower-cased word", remedy=_REMEDY)

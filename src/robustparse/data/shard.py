@@ -43,9 +43,9 @@ class Shard:
             InputError: there are fewer items than shards.
         """
         if len(items) < self.count:
-            found = f"{len(items)} sentences cannot fill {self.count} shards"
+            problem = f"{len(items)} sentences cannot fill {self.count} shards"
             remedy = f"use at most {len(items)} shards" if items else "name data with sentences"
-            raise InputError(found, key="--shard", remedy=remedy)
+            raise InputError(problem, key="--shard", remedy=remedy)
         first, end = (len(items) * each // self.count for each in (self.number - 1, self.number))
         return items[first:end]
 

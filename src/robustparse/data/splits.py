@@ -95,9 +95,9 @@ def _numbered_parts(folder: Path, files: Sequence[Path]) -> Path | None:
         return None
     after = f"-of-{count}"
     if missing := expected - numbers:
-        found = f"{len(numbers)} of {len(expected)} parts of {before}"
+        problem = f"{len(numbers)} of {len(expected)} parts of {before}"
         remedy = f"copy {before}-{min(missing):05d}{after}{ending} there too"
-        raise InputError(found, path=folder, remedy=remedy)
+        raise InputError(problem, path=folder, remedy=remedy)
     if len(files) == 1:
         return files[0]
     after += "-*" if fingerprint else ""

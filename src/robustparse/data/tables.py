@@ -253,12 +253,12 @@ def _records(
             records.append((line, cells))
             line = first + reader.line_num
     except csv.Error as error:
-        found = f"not CSV with the delimiter {delimiter!r} ({reason(error)})"
+        problem = f"not CSV with the delimiter {delimiter!r} ({reason(error)})"
         remedy = (
             "put cells with quotation marks or line breaks in quotation marks, and double the "
             "quotation marks in them"
         )
-        raise InputError(found, path=path, line=line, remedy=remedy) from None
+        raise InputError(problem, path=path, line=line, remedy=remedy) from None
     finally:
         csv.field_size_limit(limit)
     if any(len(cells) > 1 for _, cells in records):
@@ -362,8 +362,8 @@ def _dataset(path: Path) -> Table:
             except IndexError:  # a dataset that was saved without a row has no file of rows
                 raise InputError(_EMPTY, path=path) from None
         if not isinstance(data, datasets.Dataset):
-            found, remedy = f"holds the splits {', '.join(data)}", f"name one: {path}/SPLIT"
-            raise InputError(found, path=path, remedy=remedy)
+            problem, remedy = f"holds the splits {', '.join(data)}", f"name one: {path}/SPLIT"
+            raise InputError(problem, path=path, remedy=remedy)
         return _named_rows(path, data)
 
 

@@ -191,9 +191,9 @@ def _label(values: Mapping[ColumnName, Any], layout: Layout, labelled: bool) -> 
             remedy=f"write all labels as texts or whole numbers; {_INTEGERS}",
         )
     if re.fullmatch(r"""(["']).*\1""", label := label_text(value)) and len(label) > 1:
-        found = f"the label {label:.40} is in quotation marks"
+        problem = f"the label {label:.40} is in quotation marks"
         remedy = "put all cells of the file in double quotation marks, or none"
-        raise InputError(found, expected="a text and its label", remedy=remedy)
+        raise InputError(problem, expected="a text and its label", remedy=remedy)
     return label
 
 
@@ -212,16 +212,16 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         return (label_text(values.get(column)) for _, values in table.rows)
 
     several = next(table.others, None) is not None
-    found = other_task = ""
+    problem = other_task = ""
     if several and all(map(str.isdecimal, cells(text))) and _all_differ(cells(text)):
-        found = f"the number {next(cells(text))!r} instead of a text, as in all lines"
+        problem = f"the number {next(cells(text))!r} instead of a text, as in all lines"
     elif _count_words(cells(label)) > _count_words(cells(layout.texts[-1])):
         cell = next(cells(label))
-        found = f"the text {cell!r:.60} instead of a label: labels are longer than texts"
+        problem = f"the text {cell!r:.60} instead of a label: labels are longer than texts"
         other_task = "; if these are logical forms, their task is semantic (--task semantic)"
     elif _are_swapped(cells(layout.texts[-1]), cells(label)):
         cell = next(cells(label))
-        found = f"the text {cell!r:.60} instead of a label: more labels than texts are different"
+        problem = f"the text {cell!r:.60} instead of a label: more labels than texts are different"
     elif (
         not labelled
         and several
@@ -230,13 +230,13 @@ def _check_positions(rows: Rows, known: Known, labelled: bool) -> None:
         and _all_differ(cells(label))
     ):
         cell = next(cells(label))
-        found = f"{cell!r:.60} instead of a label, and no line has a label of the model"
-    if found:
+        problem = f"{cell!r:.60} instead of a label, and no line has a label of the model"
+    if problem:
         expected = f"{len(first)} columns: {TEXTS.widths.get(len(first), 'a text')}"
         remedy = f"add the names of the columns as line 1 unless they are there, and {NAME_THEM}"
         remedy = (NAME_THEM if layout.header else remedy) + other_task
         path, line = table.path, rows.guessed
-        raise InputError(found, path=path, line=line, expected=expected, remedy=remedy)
+        raise InputError(problem, path=path, line=line, expected=expected, remedy=remedy)
 
 
 def _all_differ(texts: Iterable[str]) -> bool:
@@ -272,9 +272,11 @@ def _check_numbers(labels: Counter[str], several: Sequence[Rows], known: Known) 
     for rows, line, values in each_row(several):
         label = label_text(values.get(rows.layout.label))
         for other in spellings[FLOAT.sub(r"\1", label)] - {label}:
-            found = f"the label {label}, which elsewhere is {other}"
+            problem = f"the label {label}, which elsewhere is {other}"
             remedy = f"write all labels alike; {_INTEGERS}"
-            raise InputError(found, path=rows.table.path, line=line, expected=other, remedy=remedy)
+            raise InputError(
+                problem, path=rows.table.path, line=line, expected=other, remedy=remedy
+            )
 
 
 def _without_label(labels: Counter[str], several: Sequence[Rows], known: Known) -> set[str]:
@@ -322,8 +324,8 @@ def words_of(text: object, what: str) -> tuple[str, ...]:
     """
     if isinstance(text, str) and (words := tuple(text.split())):
         return words
-    found = f"an empty {what}" if text in (None, "") else f"the {what} is {text!r:.40}"
-    raise InputError(found, expected="words, separated by blanks")
+    problem = f"an empty {what}" if text in (None, "") else f"the {what} is {text!r:.40}"
+    raise InputError(problem, expected="words, separated by blanks")
 
 
 def changed_row(example: Example, words: Sequence[str] | None, answer: str | None) -> Row:

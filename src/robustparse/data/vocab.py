@@ -124,8 +124,8 @@ class Vocabulary:
             raise InputError(f"holds {sorted(lists)}", key="vocabulary", expected=expected)
         for name in fields - _OF_TAGGED:
             if repeated := [text for text, count in Counter(lists[name]).items() if count > 1]:
-                found = f"{name}: {repeated[0]!r} appears twice"
-                raise InputError(found, key="vocabulary", expected="distinct texts")
+                problem = f"{name}: {repeated[0]!r} appears twice"
+                raise InputError(problem, key="vocabulary", expected="distinct texts")
         return cls(**{name: tuple(values) for name, values in lists.items()})  # type: ignore[arg-type]
 
     @classmethod

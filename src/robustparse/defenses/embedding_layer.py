@@ -86,9 +86,9 @@ class EmbeddingLayer:
         mask = self._named(self.mask, batch) if isinstance(self.mask, str) else self.mask(batch)
         if not isinstance(mask, Tensor) or mask.shape != like.shape[:2]:
             size = tuple(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
-            found = f"got {size}, but embeddings are {tuple(like.shape)}"
+            problem = f"got {size}, but embeddings are {tuple(like.shape)}"
             expected = "a tensor, (batch, units)"
-            raise InputError(found, key=f"{OWNER}: layer: mask", expected=expected)
+            raise InputError(problem, key=f"{OWNER}: layer: mask", expected=expected)
         return mask.bool().unsqueeze(-1).to(like)
 
     @staticmethod
@@ -193,8 +193,8 @@ class PerturbedStep(PerturbedBatch):
             raise InputError(f"returned {size}", key=key, expected="floats, (batch, units, dim)")
         source, self._source = self._source, None
         if source is None:
-            found = "ran a second time in a pass, so that it is unclear where a delta belongs"
-            raise InputError(found, key=key, remedy="name a layer that runs once in a step")
+            problem = "ran a second time in a pass, so that it is unclear where a delta belongs"
+            raise InputError(problem, key=key, remedy="name a layer that runs once in a step")
         # In mixed precision, outputs are halved and weights are not; a halved delta is too coarse.
         dtype = next((weight.dtype for weight in layer.parameters()), output.dtype)
         self._like = torch.zeros_like(output, dtype=dtype)
@@ -204,8 +204,8 @@ class PerturbedStep(PerturbedBatch):
 
     def _check_reached(self) -> None:
         if self._source is not None:
-            found = "did not run in training_step"
-            raise InputError(found, key=f"{OWNER}: layer {self._layer.name}")
+            problem = "did not run in training_step"
+            raise InputError(problem, key=f"{OWNER}: layer {self._layer.name}")
 
 
 def no_loss(module: pl.LightningModule) -> InputError:

@@ -20,8 +20,8 @@ C = TypeVar("C", bound=pl.Callback)
 def model_of(module: pl.LightningModule, owner: str, remedy: str | None = None) -> Model:
     """Return the trained module; reject modules that are not models of robustparse."""
     if not isinstance(module, Model):
-        found = f"must be a robustparse model, got {type(module).__name__}"
-        raise InputError(found, key=f"{owner}: model", remedy=remedy)
+        problem = f"must be a robustparse model, got {type(module).__name__}"
+        raise InputError(problem, key=f"{owner}: model", remedy=remedy)
     return module
 
 

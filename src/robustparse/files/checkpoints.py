@@ -32,12 +32,14 @@ def checkpoint_file(path: str | Path, key: str | None = None) -> Path:
         if os.path.isfile(file):  # noqa: PTH113
             check_fetched(file)
             if file.name == WEIGHTS and not file.with_name(VOCABULARY).is_file():
-                found, expected = f"there is no {VOCABULARY} next to it", "a model of robustparse"
-                raise InputError(found, path=file, key=key, expected=expected, remedy=_AS_VICTIM)
+                problem, expected = f"there is no {VOCABULARY} next to it", "a model of robustparse"
+                raise InputError(problem, path=file, key=key, expected=expected, remedy=_AS_VICTIM)
             return file
         if os.path.lexists(file):  # the folder's other checkpoint is not meant
-            found = "a link to a missing file" if Path(file).is_symlink() else "not a regular file"
-            raise InputError(found, path=file, key=key, expected="a checkpoint")
+            problem = (
+                "a link to a missing file" if Path(file).is_symlink() else "not a regular file"
+            )
+            raise InputError(problem, path=file, key=key, expected="a checkpoint")
     folder = path if is_folder else path.parent
     others = ", ".join(sorted(other.name for other in folder.glob("*.ckpt") if other.is_file()))
     remedy = f"{folder} has {others}" if others else remedy_for_url(path)

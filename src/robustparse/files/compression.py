@@ -40,11 +40,11 @@ def all_unpacked(file: IO[bytes], how: str, path: Path) -> bytes:
     """
     content = file.read(MOST_UNPACKED + 1)
     if len(content) > MOST_UNPACKED:
-        found = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
-        raise InputError(found, path=path, remedy="divide the file")
+        problem = f"compressed by {how}, and over {MOST_UNPACKED >> 30} GiB when it is unpacked"
+        raise InputError(problem, path=path, remedy="divide the file")
     if (inner := packed_by(content)) is not None:
-        found = f"compressed by {how}, and then by {inner}"
-        raise InputError(found, path=path, expected="one file", remedy="unpack the file")
+        problem = f"compressed by {how}, and then by {inner}"
+        raise InputError(problem, path=path, expected="one file", remedy="unpack the file")
     return content
 
 
@@ -65,15 +65,15 @@ def unpacking(file: IO[bytes], how: str, path: str | Path) -> IO[bytes]:
         raise
     except _UNOPENED as error:
         raise damaged(path, how, error) from None
-    found, remedy = f"compressed by {how}", "unpack the file"
+    problem, remedy = f"compressed by {how}", "unpack the file"
     expected = "a plain file, or one compressed by gzip, xz or zip"
-    raise InputError(found, path=path, expected=expected, remedy=remedy)
+    raise InputError(problem, path=path, expected=expected, remedy=remedy)
 
 
 def damaged(path: str | Path, how: str, error: Exception) -> InputError:
     """Return the error for a file that is compressed in a known format, but cannot be unpacked."""
-    found = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
-    return InputError(found, path=path, remedy="copy the file again, or unpack it")
+    problem = f"compressed by {how}, and cannot be unpacked ({reason(error)})"
+    return InputError(problem, path=path, remedy="copy the file again, or unpack it")
 
 
 def packed_by(content: bytes) -> str | None:
@@ -100,8 +100,8 @@ def _only_member(file: IO[bytes], path: str | Path) -> str:
         remedy = "save it as text, a spreadsheet as CSV for example"
         raise InputError("a file of an office program", path=path, remedy=remedy)
     if len(names) != 1:
-        found = f"a zip archive of {len(names)} files"
-        raise InputError(found, path=path, expected="one file in it", remedy="unpack the archive")
+        problem = f"a zip archive of {len(names)} files"
+        raise InputError(problem, path=path, expected="one file in it", remedy="unpack the archive")
     return names[0]
 
 

@@ -53,8 +53,8 @@ def decode_json(
     """
     expected = "a JSON object" if kind is dict else "a JSON list" if kind is list else "JSON"
 
-    def refused(found: str, **place: Any) -> InputError:
-        return InputError(found, **{"path": path, "line": line, "remedy": remedy, **place})
+    def refused(problem: str, **place: Any) -> InputError:
+        return InputError(problem, **{"path": path, "line": line, "remedy": remedy, **place})
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
@@ -65,9 +65,9 @@ def decode_json(
         return table
 
     try:
-        found: object = json.loads(text, object_pairs_hook=unique)
+        value: object = json.loads(text, object_pairs_hook=unique)
         if _SUSPECT.search(text):
-            check_texts(found)
+            check_texts(value)
     except json.JSONDecodeError as error:
         place = error.lineno if line is None else line
         raise refused(f"not JSON ({error.msg})", line=place, expected=expected) from None
@@ -78,9 +78,9 @@ def decode_json(
             raise
         # A number over Python's limit of digits, or a text that cannot be written to a file.
         raise refused(f"cannot be used ({reason(error).partition(';')[0]})") from None
-    if not isinstance(found, kind):
-        raise refused(f"found {type(found).__name__}", expected=expected)
-    return found
+    if not isinstance(value, kind):
+        raise refused(f"found {type(value).__name__}", expected=expected)
+    return value
 
 
 def check_texts(value: object) -> None:

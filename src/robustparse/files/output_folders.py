@@ -28,8 +28,8 @@ def make_folder(path: Path) -> Path:
         with tempfile.TemporaryFile(dir=path):
             return path
     except OSError as error:
-        found = f"the output folder is not writable ({error.strerror})"
-        raise InputError(found, path=path, remedy="choose another") from None
+        problem = f"the output folder is not writable ({error.strerror})"
+        raise InputError(problem, path=path, remedy="choose another") from None
 
 
 def check_output_file(out: Path, inputs: Iterable[str], key: str = "out") -> None:

@@ -35,9 +35,9 @@ def check_folder(
         InputError: there is no such folder, or it is a file.
     """
     if not folder.is_dir():
-        found = "a file, not a folder" if folder.exists() else "no such folder"
+        problem = "a file, not a folder" if folder.exists() else "no such folder"
         remedy = remedy_for_url(folder) or remedy
-        raise InputError(found, path=folder, key=key, expected=expected, remedy=remedy)
+        raise InputError(problem, path=folder, key=key, expected=expected, remedy=remedy)
 
 
 def remedy_for_url(path: Path) -> str | None:
@@ -68,10 +68,10 @@ def matching_files(pattern: str) -> list[str]:
     pattern = os.path.expanduser(pattern)  # noqa: PTH111 - of any length
     if not _PATTERN.search(pattern) or os.path.exists(pattern):  # noqa: PTH110 - of any length
         return [pattern]
-    found = sorted(each for each in iglob(pattern, recursive=True) if Path(each).is_file())  # noqa: PTH207
-    if not found:
+    files = sorted(each for each in iglob(pattern, recursive=True) if Path(each).is_file())  # noqa: PTH207
+    if not files:
         raise InputError("matches no file", path=pattern, remedy="correct the pattern")
-    return found
+    return files
 
 
 def in_short(names: Sequence[str], most: int = 3) -> str:

@@ -40,8 +40,8 @@ def check_fetched(path: Path) -> None:
 
 def _check_fetched(start: bytes, path: Path) -> None:
     if start.startswith(_POINTER):
-        found = "a pointer of Git LFS to a file that was not fetched"
-        raise InputError(found, path=path, remedy="run `git lfs pull` in its folder")
+        problem = "a pointer of Git LFS to a file that was not fetched"
+        raise InputError(problem, path=path, remedy="run `git lfs pull` in its folder")
 
 
 def read_bytes(path: Path) -> bytes:

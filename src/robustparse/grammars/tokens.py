@@ -33,8 +33,8 @@ class TokenReader:
     def unexpected(self, expected: str) -> InputError:
         """Return the error for an unexpected next token."""
         number, form = len(self.tokens) - len(self.rest) + 1, f"{' '.join(self.tokens)!r:.120}"
-        found = f"{self.next!r} is token {number} of {form}"
-        return InputError(found if self.rest else f"{form} ends too early", expected=expected)
+        problem = f"{self.next!r} is token {number} of {form}"
+        return InputError(problem if self.rest else f"{form} ends too early", expected=expected)
 
     def take(self, token: str) -> None:
         """Read this token.

@@ -418,8 +418,8 @@ class Model(ResumableModule, Generic[States]):
         except InputError as error:
             raise error if error.path == str(path) else InputError(str(error), path=path) from error
         if not isinstance(model, cls):
-            found = f"{described['model']['class_path']!r} is not a model"
-            raise InputError(found, path=path, expected=f"a {cls.__name__}")
+            problem = f"{described['model']['class_path']!r} is not a model"
+            raise InputError(problem, path=path, expected=f"a {cls.__name__}")
         fill_weights(model, path, content)
         model.checkpoint, model.trained_on = str(path), described.get("trained_on")
         columns = described.get("data_columns")
@@ -493,9 +493,9 @@ class Model(ResumableModule, Generic[States]):
     ) -> None:
         """Reject sentences of a file that this model cannot read, by file and line."""
         if not isinstance(examples[0].gold, self.task.answers.gold_type):
-            found = f"read as data of another task than that of {type(self).__name__}"
+            problem = f"read as data of another task than that of {type(self).__name__}"
             remedy = f"set data to a class for the task {self.task.name}"
-            raise InputError(found, path=path, remedy=remedy)
+            raise InputError(problem, path=path, remedy=remedy)
         self.task.files.check(examples, path, self.check, punctuation)
 
     def warnings(

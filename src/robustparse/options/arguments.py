@@ -100,8 +100,8 @@ def checked(
     for name, value, _ in each_option(arguments):
         if value is not None and not value.strip():  # as of a shell's variable that is not set
             remedy = "give one, or leave the option out" if name else None
-            found = f"got {value!r}"
-            raise InputError(found, key=name or "an argument", expected="a value", remedy=remedy)
+            problem = f"got {value!r}"
+            raise InputError(problem, key=name or "an argument", expected="a value", remedy=remedy)
     tokens = rewritten(arguments, several)
     result = Arguments(tokens)
     result.typed = arguments
@@ -263,12 +263,12 @@ class _Reader:
         for name, _ in node.value if isinstance(node, yaml.MappingNode) and not key else ():
             with located(path, name.start_mark.line + 1):
                 if f"--{name.value}" == trust.OPTION:
-                    found = "a file cannot allow classes or programs; only the command line can"
-                    raise InputError(found, key=str(name.value))
+                    problem = "a file cannot allow classes or programs; only the command line can"
+                    raise InputError(problem, key=str(name.value))
                 if self.mappings and name.value == self.arguments[0]:
-                    found = "is the command, not a setting"
+                    problem = "is the command, not a setting"
                     remedy = f"leave out `{name.value}:`, and unindent its settings"
-                    raise InputError(found, key=str(name.value), remedy=remedy)
+                    raise InputError(problem, key=str(name.value), remedy=remedy)
 
     def _line(self, node: yaml.Node) -> int | None:
         return None if self.path is None else node.start_mark.line + 1
@@ -315,8 +315,8 @@ class _Reader:
                 if inner.rpartition(".")[2] == _UNTYPED:
                     raise InputError(_NO_UNTYPED, key=inner)
                 if is_object and name.value not in _OBJECT:
-                    found, remedy = "stands next to class_path", "write it below init_args"
-                    raise InputError(found, key=inner, remedy=remedy)
+                    problem, remedy = "stands next to class_path", "write it below init_args"
+                    raise InputError(problem, key=inner, remedy=remedy)
 
     def _check_groups(self, node: yaml.Node, key: str) -> None:
         """Refuse a key such as ``model.seed`` before ``model``, which would replace it."""
@@ -325,8 +325,8 @@ class _Reader:
             written = str(name.value)
             for group in later.intersection(accumulate(written.split("."), "{}.{}".format)):
                 with located(self.path, self._line(name)):
-                    found, remedy = f"is replaced by {group}", f"write it below `{group}:`"
-                    raise InputError(found, key=f"{key}.{written}".strip("."), remedy=remedy)
+                    problem, remedy = f"is replaced by {group}", f"write it below `{group}:`"
+                    raise InputError(problem, key=f"{key}.{written}".strip("."), remedy=remedy)
             if not key or isinstance(value, yaml.MappingNode):  # others may be words with dots
                 later.add(written)
 

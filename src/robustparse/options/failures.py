@@ -76,9 +76,9 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     elif "import path string" in message:
         known = [*trust.public_classes()]
         if name in trust.public_classes():
-            found, kinds = f"{name} cannot be used here", _kinds_of(key, classes)
+            problem, kinds = f"{name} cannot be used here", _kinds_of(key, classes)
             expected = f"a class of the kind {kinds}" if kinds else None
-            return InputError(found, path=file, line=line, key=key, expected=expected)
+            return InputError(problem, path=file, line=line, key=key, expected=expected)
     if group:
         known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
     is_word = typed and f"--{name}" not in message  # not an option
@@ -137,8 +137,8 @@ def _denied(name: str, key: str, file: Path | str | None, line: int | None) -> I
         trust.check_class(name, path=file, line=line, key=key)
     except InputError as error:
         return error
-    found = f"{name} is named in a file whose name does not end in .yaml"
-    return InputError(found, path=file, line=line, key=key, remedy="rename the file")
+    problem = f"{name} is named in a file whose name does not end in .yaml"
+    return InputError(problem, path=file, line=line, key=key, remedy="rename the file")
 
 
 def _misplaced_file(name: str, key: str, file: Path | str | None, line: int | None) -> InputError:
@@ -146,9 +146,9 @@ def _misplaced_file(name: str, key: str, file: Path | str | None, line: int | No
     folders = [Path(), *([] if file is None else [Path(file).parent])]
     if not any(os.path.isfile(folder / name) for folder in folders):  # noqa: PTH113 - any length
         return InputError(f"{name}: no such file", path=file, line=line, key=key)
-    found, expected = f"the name of a file, {name}", "keys and values"
+    problem, expected = f"the name of a file, {name}", "keys and values"
     remedy = "write the file's content here, or set its keys one by one"
-    return InputError(found, path=file, line=line, key=key, expected=expected, remedy=remedy)
+    return InputError(problem, path=file, line=line, key=key, expected=expected, remedy=remedy)
 
 
 def _remedy_of_abstract(class_path: str, key: str) -> str:

@@ -30,18 +30,18 @@ def misplaced_nulls(made: Callable[..., Any], values: Mapping[str, Any], key: st
 @cache
 def _parameters(made: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return type and default of each parameter; a class also takes those of its bases."""
-    found: dict[str, tuple[Any, Any]] = {}
+    parameters: dict[str, tuple[Any, Any]] = {}
     bases = made.__mro__ if isinstance(made, type) else ()
     constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
     for function in constructors or [made]:
         try:
             hints = get_type_hints(function, include_extras=True)
-            parameters = inspect.signature(function).parameters
+            signature = inspect.signature(function)
         except (NameError, TypeError, ValueError):  # types that are not imported, or code in C
             continue
-        for name, parameter in parameters.items():
-            found.setdefault(name, (hints.get(name, Any), parameter.default))
-    return found
+        for name, parameter in signature.parameters.items():
+            parameters.setdefault(name, (hints.get(name, Any), parameter.default))
+    return parameters
 
 
 def _takes_null(hint: Any) -> bool:

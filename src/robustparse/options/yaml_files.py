@@ -97,8 +97,8 @@ def _check_collections(node: yaml.Node, seen: set[yaml.Node]) -> None:
         return
     seen.add(node)
     if node.tag in _UNUSED:
-        found, expected = f"a !!{node.tag.rpartition(':')[2]}", "a list, or keys and values"
-        raise InputError(found, line=line, expected=expected)
+        problem, expected = f"a !!{node.tag.rpartition(':')[2]}", "a list, or keys and values"
+        raise InputError(problem, line=line, expected=expected)
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
             _check_collections(item, seen)
@@ -112,8 +112,8 @@ def _check_collections(node: yaml.Node, seen: set[yaml.Node]) -> None:
             if not isinstance(value, yaml.ScalarNode):
                 given = (name.tag, name.value.removesuffix("+"))  # NAME+ adds to the list NAME
             if given in lines:
-                found = f"{given[1]!r} appears twice, first in line {lines[given]}"
-                raise InputError(found, line=line, remedy="remove one of them")
+                problem = f"{given[1]!r} appears twice, first in line {lines[given]}"
+                raise InputError(problem, line=line, remedy="remove one of them")
             lines[given] = line
         _check_collections(value, seen)
 
@@ -122,20 +122,20 @@ def _check_scalar(node: yaml.ScalarNode, key: bool = False) -> None:
     """Reject numbers in base 8 or 60, such as 1:30, and keys such as no and null."""
     line = node.start_mark.line + 1
     if key and node.tag in _NOT_KEYS:
-        found = f"YAML reads the key {node.value} as {yaml.safe_load(node.value)}"
-        raise NotYAMLError(found, line=line, remedy=f'write "{node.value}"')
+        problem = f"YAML reads the key {node.value} as {yaml.safe_load(node.value)}"
+        raise NotYAMLError(problem, line=line, remedy=f'write "{node.value}"')
     if node.tag in _NUMBERS and _NOT_DECIMAL.fullmatch(node.value):
-        found = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
+        problem = f"YAML reads {node.value} as {yaml.safe_load(node.value)}"
         remedy = "write a decimal number, or put a text in quotation marks"
-        raise NotYAMLError(found, line=line, remedy=remedy)
+        raise NotYAMLError(problem, line=line, remedy=remedy)
 
 
 def _check_size(text: str) -> None:
     """Go through a text event by event, which builds nothing and stops at the first excess."""
 
-    def refuse(found: str, event: yaml.Event) -> InputError:
+    def refuse(problem: str, event: yaml.Event) -> InputError:
         line = event.start_mark.line + 1 if event.start_mark is not None else None
-        return InputError(found, line=line)
+        return InputError(problem, line=line)
 
     sizes: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = []  # anchors of open collections, values before them

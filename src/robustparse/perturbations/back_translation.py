@@ -93,21 +93,21 @@ class TranslationCommand(Translator):
             remedy = f"install it, or give its path, {again}"
             raise InputError(f"cannot be run ({error.strerror})", key=key, remedy=remedy) from error
         except subprocess.TimeoutExpired:
-            found = f"no answer to {len(texts)} texts in {self.seconds:g} s"
-            raise InputError(found, key=key, remedy=f"raise `seconds`, {again}") from None
+            problem = f"no answer to {len(texts)} texts in {self.seconds:g} s"
+            raise InputError(problem, key=key, remedy=f"raise `seconds`, {again}") from None
         try:
             output = done.stdout.decode().replace("\r\n", "\n")
         except UnicodeDecodeError as error:
-            found = f"answers with the byte 0x{done.stdout[error.start]:02x}"
+            problem = f"answers with the byte 0x{done.stdout[error.start]:02x}"
             remedy = f"set its encoding, {again}"
-            raise InputError(found, key=key, expected="UTF-8", remedy=remedy) from None
+            raise InputError(problem, key=key, expected="UTF-8", remedy=remedy) from None
         answers = output.removesuffix("\n").split("\n") if output else []
         if done.returncode or len(answers) != len(texts):
             said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
             # The cause is in the last line of a traceback, and in the first line of a usage.
             ends = " … ".join(line.strip()[:120] for line in dict.fromkeys((said[0], said[-1])))
-            found = f"ended with code {done.returncode} and {len(answers)} lines for {len(texts)}"
-            raise InputError(f"{found}, saying: {ends}", key=key, remedy=f"correct it, {again}")
+            problem = f"ended with code {done.returncode} and {len(answers)} lines for {len(texts)}"
+            raise InputError(f"{problem}, saying: {ends}", key=key, remedy=f"correct it, {again}")
         return answers
 
 

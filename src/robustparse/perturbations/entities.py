@@ -44,8 +44,8 @@ class EntityReplacement(Perturbation):
 
 def _replaced(example: Example, lists: SpanLists, rng: np.random.Generator) -> Rewording:
     if not isinstance(example.gold, TagSequence):
-        found = f"a gold answer of type {type(example.gold).__name__}"
-        raise InputError(found, key="entity_replacement", expected="tags of entities")
+        problem = f"a gold answer of type {type(example.gold).__name__}"
+        raise InputError(problem, key="entity_replacement", expected="tags of entities")
     old = example.sentence.words
     words, origins, end = list[str](), list[int](), 0
     for span in entities(example.gold.tags):

@@ -146,8 +146,8 @@ def draw_rewordings(
             given = operation.rewordings([examples[at] for at in drawn], seed)
             rewordings = [*given] if isinstance(given, Iterable) else []
             if len(rewordings) != len(drawn):
-                found, expected = f"returned {given!r:.60}", f"a list of {len(drawn)} rewordings"
-                raise InputError(found, key=operation.name, expected=expected)
+                problem, expected = f"returned {given!r:.60}", f"a list of {len(drawn)} rewordings"
+                raise InputError(problem, key=operation.name, expected=expected)
             for at, rewording in zip(drawn, rewordings, strict=True):
                 results[at] = _checked(rewording, examples[at], operation), operation
         left = [at for at in left if results[at][0].words == examples[at].sentence.words]
@@ -160,23 +160,23 @@ def _checked(rewording: Rewording, example: Example, operation: Perturbation) ->
     Its words and origins may be lists.
     """
     if not isinstance(rewording, Rewording) or not all(map(_is_list, rewording)):
-        found = f"gives {rewording!r:.60}"
-        raise InputError(found, key=operation.name, expected="a Rewording of two tuples")
+        problem = f"gives {rewording!r:.60}"
+        raise InputError(problem, key=operation.name, expected="a Rewording of two tuples")
     words, origins = rewording = Rewording(tuple(rewording.words), tuple(rewording.origins))
     positions = range(NEW, len(example.sentence))
     if not all(isinstance(word, str) for word in words):
-        found, expected = f"gives {list(words)!r:.60}", "words of the type str"
+        problem, expected = f"gives {list(words)!r:.60}", "words of the type str"
     elif not words or not all(words):
-        found, expected = f"gives {list(words)!r}", "at least one word, none of them empty"
+        problem, expected = f"gives {list(words)!r}", "at least one word, none of them empty"
     elif len(words) != len(origins) or not all(origin in positions for origin in origins):
-        found = f"gives {len(words)} words with the origins {list(origins)!r}"
+        problem = f"gives {len(words)} words with the origins {list(origins)!r}"
         expected = f"for each word a position below {positions.stop}, or {NEW}"
     elif strange := _strange(words, example.sentence.words):
-        found, expected = f"gives {strange}", "words without blanks and control characters"
+        problem, expected = f"gives {strange}", "words without blanks and control characters"
     else:
         return rewording
     text = " ".join(example.sentence.words)[:40]
-    raise InputError(f"{found} for {text!r}", key=operation.name, expected=expected)
+    raise InputError(f"{problem} for {text!r}", key=operation.name, expected=expected)
 
 
 def _is_list(value: object) -> bool:

@@ -64,8 +64,8 @@ class TreeCode:
             raise InputError(f"got {_shown(answer)}", expected="a DependencyTree")
         heads, labels = answer.heads, answer.labels
         if len(heads) != n or len(labels) != n:
-            found = f"got {len(heads)} heads and {len(labels)} labels for {n} words"
-            raise InputError(found, expected="one head and one label per word")
+            problem = f"got {len(heads)} heads and {len(labels)} labels for {n} words"
+            raise InputError(problem, expected="one head and one label per word")
         # Booleans are integers in Python.
         numbers = all(
             isinstance(head, int | np.integer) and not isinstance(head, bool) for head in heads
@@ -106,8 +106,8 @@ class TagCode:
         A name that begins with a blank is the label of a text, which no black box answers: -1.
         """
         ids = self._ids
-        found = (-1 if name.startswith(" ") else ids.setdefault(name, len(ids)) for name in names)
-        return np.array([*found], np.int32)
+        numbers = (-1 if name.startswith(" ") else ids.setdefault(name, len(ids)) for name in names)
+        return np.array([*numbers], np.int32)
 
     def row(self, answer: Any, words: Sequence[str]) -> Ids:
         """Check that the answer is a list of tags, or a `TagSequence`, for the words.
@@ -118,8 +118,8 @@ class TagCode:
         if not isinstance(tags, list | tuple) or not all(isinstance(t, str) and t for t in tags):
             raise InputError(f"got {_shown(answer)}", expected="a list of tags")
         if len(tags) != len(words):
-            found = f"got {len(tags)} tags for {len(words)} words"
-            raise InputError(found, expected="one tag per word")
+            problem = f"got {len(tags)} tags for {len(words)} words"
+            raise InputError(problem, expected="one tag per word")
         if scheme_of([tags]) == "bilou":
             tags = to_bio(tags, "bilou", repair=True)
         return self.name_ids([*map(str, tags)])
@@ -178,14 +178,14 @@ class LabelCode:
         if probabilities is None:
             return np.eye(len(self._names))[number], number
         row = np.asarray(probabilities)
-        found = f"got probabilities {_shown(probabilities)}"
+        problem = f"got probabilities {_shown(probabilities)}"
         expected = f"{len(self.labels)} numbers from 0 to 1 that sum to 1 (+- {TOLERANCE})"
         if row.shape != (len(self.labels),) or row.dtype.kind not in "fiub":
-            raise InputError(found, expected=expected)
+            raise InputError(problem, expected=expected)
         row = row.astype(np.float64)
         if not (row >= 0).all() or not abs(row.sum() - 1) <= TOLERANCE:
             remedy = "turn scores such as logits into probabilities, by a softmax"
-            raise InputError(f"{found}, sum {row.sum():.6g}", expected=expected, remedy=remedy)
+            raise InputError(f"{problem}, sum {row.sum():.6g}", expected=expected, remedy=remedy)
         if row[number] < row.max():
             raise InputError(
                 f"got label {label!r} with probabilities {_shown(probabilities)}",

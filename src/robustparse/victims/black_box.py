@@ -104,8 +104,8 @@ class BlackBox(ABC):
             expected = "the task semantic"
             raise InputError(f"got {language!r}", key="language", expected=expected)
         if scores == "none" and self.task.name in ("dependency", "tags"):
-            found = f"answers of the task {self.task.name} are scored without probabilities"
-            raise InputError(found, key="scores", remedy="leave it out")
+            problem = f"answers of the task {self.task.name} are scored without probabilities"
+            raise InputError(problem, key="scores", remedy="leave it out")
         self._contexts: dict[str, int] = {}
         self._words = ["", ""]  # of padding, and the unknown word
         self._rows: dict[str, int] = {}
@@ -225,8 +225,8 @@ class BlackBox(ABC):
         for example in examples:
             key = f"sentence {example.id + 1}"
             if example.sentence.context and not self.pairs:
-                found = f"a pair, but {self.name} reads single texts"
-                raise InputError(found, key=key, remedy=_PAIRS)
+                problem = f"a pair, but {self.name} reads single texts"
+                raise InputError(problem, key=key, remedy=_PAIRS)
             if self.pairs and not example.sentence.context:
                 raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
@@ -251,14 +251,14 @@ class BlackBox(ABC):
         except (InputError, KeyboardInterrupt, Stopped):
             raise
         except BaseException as error:  # including SystemExit
-            found = f"{self.name} failed: {type(error).__name__}: {reason(error)}"
-            raise InputError(found, key="victim", remedy=_REMEDY) from error
+            problem = f"{self.name} failed: {type(error).__name__}: {reason(error)}"
+            raise InputError(problem, key="victim", remedy=_REMEDY) from error
         if not listed:
-            found = f"{self.name} returned {repr(answers)[:60]} for {len(asked)} texts"
-            raise InputError(found, key="victim", expected="a list of answers", remedy=_REMEDY)
+            problem = f"{self.name} returned {repr(answers)[:60]} for {len(asked)} texts"
+            raise InputError(problem, key="victim", expected="a list of answers", remedy=_REMEDY)
         if len(rows) != len(asked):
-            found = f"{self.name} returned {len(rows)} answers for {len(asked)} texts"
-            raise InputError(found, key="victim", expected="one answer per text", remedy=_REMEDY)
+            problem = f"{self.name} returned {len(rows)} answers for {len(asked)} texts"
+            raise InputError(problem, key="victim", expected="one answer per text", remedy=_REMEDY)
         encoded = [self._encoded(answer, text) for answer, text in zip(rows, texts, strict=True)]
         self._look_for_probabilities(rows)
         return encoded
@@ -292,8 +292,8 @@ class BlackBox(ABC):
             raise
         except Exception as error:  # values of any type raise errors of any type
             got = f"got {repr(answer)[:60]} ({reason(error)})"
-            found = f"{self.name} on {' '.join(text)[:60]!r}: {got}"
-            raise InputError(found, key="victim", expected="an answer of its task") from error
+            problem = f"{self.name} on {' '.join(text)[:60]!r}: {got}"
+            raise InputError(problem, key="victim", expected="an answer of its task") from error
 
 
 class FunctionVictim(BlackBox):

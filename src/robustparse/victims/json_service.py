@@ -120,9 +120,9 @@ class Http(Service):
         try:
             answer, shares = self._found(value[0])
         except (LookupError, TypeError, ValueError):
-            found = f"the cache has the reply {json.dumps(value[0])[:80]}"
+            problem = f"the cache has the reply {json.dumps(value[0])[:80]}"
             expected = self.expected()
-            raise InputError(found, path=self.cache, key="victim", expected=expected) from None
+            raise InputError(problem, path=self.cache, key="victim", expected=expected) from None
         name = answer if isinstance(answer, str) else json.dumps(answer)
         if self.labels is None:
             return self._form(name, shares)

@@ -45,8 +45,8 @@ def label_words(labels: Sequence[str] | Mapping[str, str] | None) -> dict[str, s
     for label, word in words.items():
         plain = word.strip().casefold()
         if not plain or plain in known:
-            found = f"the labels {known.get(plain, label)!r} and {label!r} have the word {word!r}"
-            raise InputError(found, key="victim: labels", expected="different words")
+            problem = f"the labels {known.get(plain, label)!r} and {label!r} have the word {word!r}"
+            raise InputError(problem, key="victim: labels", expected="different words")
         known[plain] = label
     return words
 

@@ -77,6 +77,6 @@ def loaded_pipeline(model: str, components: Sequence[str]) -> tuple[Any, type[An
         ) from error
     if not set(components) & set(pipeline.pipe_names):
         needed = " or ".join(components)
-        found = f"{model!r} has no {needed}, only {', '.join(pipeline.pipe_names)}"
-        raise InputError(found, key="victim: model", expected=f"a pipeline with a {needed}")
+        problem = f"{model!r} has no {needed}, only {', '.join(pipeline.pipe_names)}"
+        raise InputError(problem, key="victim: model", expected=f"a pipeline with a {needed}")
     return pipeline, library.tokens.Doc

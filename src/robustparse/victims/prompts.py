@@ -46,8 +46,8 @@ def template_of(source: str, key: str, path: str | Path | None = None) -> Templa
         problem = f"not a jinja2 template ({reason(error)})"
         raise InputError(problem, path=path, key=key) from None
     if variables.isdisjoint(("text", "context")):
-        found = "does not contain the text that is asked about"
-        raise InputError(found, path=path, key=key, remedy="write {{ text }} where it belongs")
+        problem = "does not contain the text that is asked about"
+        raise InputError(problem, path=path, key=key, remedy="write {{ text }} where it belongs")
     return template
 
 

@@ -58,13 +58,15 @@ class _PassingError(Exception):
     """A failure after which the request is sent again.
 
     Args:
-        found: what went wrong.
+        problem: what went wrong.
         pause_named: whether the server has said when to ask again.
         expected: what the reply lacks, if it is JSON.
     """
 
-    def __init__(self, found: str, pause_named: bool = False, expected: str | None = None) -> None:
-        super().__init__(found)
+    def __init__(
+        self, problem: str, pause_named: bool = False, expected: str | None = None
+    ) -> None:
+        super().__init__(problem)
         self.pause_named, self.expected = pause_named, expected
 
 
@@ -174,15 +176,15 @@ class Dispatcher:
             used = 0
             if not 200 <= reply.status < 300:
                 raise self._failure(reply)
-            found = f"the server sent {self._said(reply)!r}"
+            problem = f"the server sent {self._said(reply)!r}"
             try:
                 content = json.loads(reply.content)
             except ValueError:
-                raise _PassingError(found) from None
+                raise _PassingError(problem) from None
             try:
                 value, tokens = self._reader.accepted(content)
             except (ValueError, LookupError, TypeError):
-                raise _PassingError(found, expected=self._reader.expected()) from None
+                raise _PassingError(problem, expected=self._reader.expected()) from None
             used = reserved if tokens is None else tokens
             return value
         except NoReplyError as error:
@@ -224,8 +226,8 @@ class Dispatcher:
         pause = retry_after(reply.headers, time.time())
         if pause is not None:
             self._resume_at = max(self._resume_at, time.monotonic() + pause)
-        found = f"the server answered {reply.status} ({self._said(reply)})"
-        return _PassingError(found, pause is not None)
+        problem = f"the server answered {reply.status} ({self._said(reply)})"
+        return _PassingError(problem, pause is not None)
 
     def _said(self, reply: Reply) -> str:
         """Return the beginning of a reply in one line, without the key."""

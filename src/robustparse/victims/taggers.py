@@ -90,8 +90,8 @@ class HuggingFaceTagger(BlackBox):
         )
         pieces = inputs["input_ids"].shape[1]
         if pieces > loaded.max_pieces:
-            found = f"a sentence has {pieces} pieces, over the limit of {loaded.max_pieces}"
-            raise InputError(found, key="victim", remedy="take the sentence out of the data")
+            problem = f"a sentence has {pieces} pieces, over the limit of {loaded.max_pieces}"
+            raise InputError(problem, key="victim", remedy="take the sentence out of the data")
         best = loaded.network(**inputs.to(loaded.device)).logits.argmax(-1).tolist()
         scheme = scheme_of([self.tags])
         answers = []

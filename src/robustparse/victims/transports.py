@@ -134,9 +134,9 @@ def check_url(url: str) -> None:
     except ValueError as error:
         raise InputError(reason(error), key="victim: url", expected=expected) from None
     if parts.username is not None or parts.password is not None:
-        found = "holds a user name or password, which run.json would show"
+        problem = "holds a user name or password, which run.json would show"
         remedy = "leave them out; the key is read from an environment variable (`key_variable`)"
-        raise InputError(found, key="victim: url", remedy=remedy)
+        raise InputError(problem, key="victim: url", remedy=remedy)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError(f"got {url!r:.80}", key="victim: url", expected=expected)
 

@@ -226,14 +226,14 @@ class ProblemBuilder:
         Raises:
             InputError: the answers have a part for each word, or the victim reads other words.
         """
-        found = None
+        problem = None
         if self.goal.per_word:
-            found = "the candidates change the number of words, and each word has an answer"
+            problem = "the candidates change the number of words, and each word has an answer"
         elif not all(reading.plain for reading in readings):
-            found = "the candidates change the number of words, and the model reads other words"
-        if found is not None:
+            problem = "the candidates change the number of words, and the model reads other words"
+        if problem is not None:
             raise InputError(
-                found,
+                problem,
                 key=f"sentence {examples[0].id + 1}",
                 expected="texts with one answer, which the model reads word for word",
                 remedy="choose a recipe that replaces words by words",

@@ -49,18 +49,18 @@ def spans(tags: Sequence[str], strict: bool = False) -> list[Span]:
         strict: whether an I- tag that continues no span of its class is outside, as in the strict
             mode of seqeval; otherwise it begins a span, as in conlleval and seqeval's default mode.
     """
-    found: list[Span] = []
+    in_order: list[Span] = []
     open_kind: str | None = None  # the class that an I- tag may continue
     for position, tag in enumerate(tags):
         prefix, kind = split_tag(tag)
         if prefix == "I" and kind == open_kind:
-            found[-1] = found[-1]._replace(end=position + 1)
+            in_order[-1] = in_order[-1]._replace(end=position + 1)
             continue
         starts = prefix == "B" or (prefix == "I" and not strict)
         open_kind = kind if starts else None
         if starts or (tag != OUTSIDE and prefix != "I"):
-            found.append(Span(position, position + 1, kind if starts else tag))
-    return found
+            in_order.append(Span(position, position + 1, kind if starts else tag))
+    return in_order
 
 
 def entities(tags: Sequence[str]) -> list[Span]:
@@ -154,8 +154,8 @@ def _check(tags: Sequence[str], scheme: Scheme) -> None:
             raise InputError(f"the tag {tag!r:.40}", line=position, expected=expected)
         if not follows(before, tag):
             last = position == len(tags)
-            found = f"{before!r:.40} at the end" if last else f"{tag!r:.40} after {before!r:.40}"
-            raise InputError(found, line=min(position, len(tags) - 1), expected=scheme.upper())
+            problem = f"{before!r:.40} at the end" if last else f"{tag!r:.40} after {before!r:.40}"
+            raise InputError(problem, line=min(position, len(tags) - 1), expected=scheme.upper())
 
 
 def _may_follow_in_bilou(before: str, tag: str) -> bool:

@@ -131,8 +131,8 @@ def _check_one_word_a_line(path: Path) -> None:
         first = first or ((line, cell) if cell else None)
     if first is not None and 2 * sentences >= lines:
         line, cell = first
-        found, expected = f"a sentence in a cell ({cell[:60]!r})", "one word and its tag"
-        raise InputError(found, path=path, line=line, expected=expected, remedy=_SPLIT)
+        problem, expected = f"a sentence in a cell ({cell[:60]!r})", "one word and its tag"
+        raise InputError(problem, path=path, line=line, expected=expected, remedy=_SPLIT)
 
 
 def _sentence_among(cells: Sequence[str]) -> str:

@@ -81,8 +81,8 @@ def row_columns(columns: Sequence[str] | None, values: Collection[ColumnName]) -
         missing = len(chosen) not in (2, 3) or chosen[0] not in values
     if missing or len(chosen) < 2:
         present = ", ".join(map(str, values))
-        found = f"the columns {present}" if columns is None else f"got {list(columns)}"
-        raise InputError(found, key="columns", expected=_NAMED)
+        problem = f"the columns {present}" if columns is None else f"got {list(columns)}"
+        raise InputError(problem, key="columns", expected=_NAMED)
     return chosen
 
 

@@ -69,8 +69,8 @@ def _check_key(path: Path, column: int, key: str, examples: Iterable[Example]) -
     cells = {line.split("\t")[column] for line in lines}
     name = "feats" if column == _COLUMN["feats"] else "misc"
     if blank := next((cell for cell in cells if f" {key}=" in cell), None):
-        found, expected = f"{blank!r:.60} in column {column + 1}", "items divided by |"
-        raise InputError(found, path=path, key=f"{name}:{key}", expected=expected)
+        problem, expected = f"{blank!r:.60} in column {column + 1}", "items divided by |"
+        raise InputError(problem, path=path, key=f"{name}:{key}", expected=expected)
     present = {item.partition("=")[0] for cell in cells for item in cell.split("|")}
     if key in present:
         return

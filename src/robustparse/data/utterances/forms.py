@@ -146,11 +146,11 @@ class LogicalFormDataModule(DataModule):
         if not 0.0 <= held_out < 1.0:
             raise InputError(f"must be in [0, 1), got {held_out}", key=_HELD_OUT)
         if held_out and self.augmentation.files:
-            found = f"got {held_out} with copies, whose originals may be held out"
+            problem = f"got {held_out} with copies, whose originals may be held out"
             remedy = (
                 "divide the training file, make copies of one part, and name the other dev_file"
             )
-            raise InputError(found, key=_HELD_OUT, remedy=remedy)
+            raise InputError(problem, key=_HELD_OUT, remedy=remedy)
         self.columns, self.held_out = columns, held_out
         self.language = language
 
@@ -190,8 +190,8 @@ class LogicalFormDataModule(DataModule):
         out = set(draw_fraction(lengths, self.held_out, "sentences", self.seed))
         parts = [example for i, example in enumerate(examples) if i not in out]
         if not parts:
-            found = f"{self.held_out} of {len(examples)} utterances leaves none to train on"
-            raise InputError(found, key=_HELD_OUT, remedy="hold fewer out")
+            problem = f"{self.held_out} of {len(examples)} utterances leaves none to train on"
+            raise InputError(problem, key=_HELD_OUT, remedy="hold fewer out")
         return parts, [example for i, example in enumerate(examples) if i in out]
 
     def doubts(self) -> Iterator[str]:

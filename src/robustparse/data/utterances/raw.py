@@ -60,16 +60,16 @@ class RawUtterance(NamedTuple):
             key=lambda pair: -len(pair[0]),
         )
         left = tuple(words[:-1] if words[-1] in _STOPS else words)
-        found: list[tuple[str, int]] = []
+        tokens: list[tuple[str, int]] = []
         at = 0
         while left:
             size, token = next(
                 ((len(text), slot) for text, slot in texts if left[: len(text)] == text), (1, "")
             )
             at += size
-            found.append((token or self.read(left[0]), at - 1))
+            tokens.append((token or self.read(left[0]), at - 1))
             left = left[size:]
-        return found
+        return tokens
 
 
 def slots_in(tokens: Sequence[str]) -> set[str]:
@@ -185,5 +185,5 @@ def check_raw(cells: Sequence[object]) -> None:
     slots = slots_of(cell)
     known = isinstance(text, str) and text.strip()
     if not known or not all(isinstance(slot, str) for slot in slots.values()):
-        found = f"the raw text {text!r:.40} with the slots {cell!r:.40}"
-        raise InputError(found, expected=FOUR)
+        problem = f"the raw text {text!r:.40} with the slots {cell!r:.40}"
+        raise InputError(problem, expected=FOUR)

@@ -17,8 +17,8 @@ def stem(word: str) -> str:
     """Return the stem of a word, in lower case."""
     from nltk.stem.snowball import SnowballStemmer
 
-    found: str = SnowballStemmer("english").stem(word)
-    return found
+    stemmed: str = SnowballStemmer("english").stem(word)
+    return stemmed
 
 
 def are_stems(words: Iterable[str]) -> bool | None:

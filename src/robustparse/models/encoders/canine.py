@@ -91,9 +91,9 @@ class CanineEncoder(PieceEncoder):
         positions = _positions(config)
         limit = positions // rate * rate - _padded(0, rate) - 2
         if limit < 2:  # a blank and a character
-            found = f"it has {positions} positions"
+            problem = f"it has {positions} positions"
             expected = f"at least {_padded(4, rate)}"
-            raise InputError(found, key=f"{ENCODER} {self.model}", expected=expected)
+            raise InputError(problem, key=f"{ENCODER} {self.model}", expected=expected)
         self.take(network, CharacterTable(min(limit, MAX_CHARACTERS)), limit, config.hidden_size)
         self.add_lstm(config.hidden_size)
 

@@ -130,6 +130,6 @@ def _special(key: str, tokenizer: Any) -> SpecialPieces:
     last = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
     unknown = tokenizer.unk_token_id
     if None in (first, last, unknown):
-        found = "its tokenizer has no token for the start, the end or unknown words"
-        raise InputError(found, key=key, expected=_EXPECTED)
+        problem = "its tokenizer has no token for the start, the end or unknown words"
+        raise InputError(problem, key=key, expected=_EXPECTED)
     return SpecialPieces(tokenizer.pad_token_id or 0, unknown, first, last)

@@ -105,8 +105,8 @@ class TransformerEncoder(PieceEncoder):
         assert self.stored is not None
         layers, size = network.config.num_hidden_layers, network.config.hidden_size
         if self.mix > layers:
-            found = f"must be at most {layers}, the layers of {self.model}, got {self.mix}"
-            raise InputError(found, key="mix")
+            problem = f"must be at most {layers}, the layers of {self.model}, got {self.mix}"
+            raise InputError(problem, key="mix")
         limit = positions_of(network, 512) - 2  # as BERT
         table = table_of(self.model, self.stored, limit)
         self.take(network, table, limit, network.get_input_embeddings().weight.shape[1])
