@@ -109,6 +109,7 @@ CASES: list[tuple[Perturbation, list[int], str, str]] = [
         *("I know who he is .", "where she is today", "taller than he is now", "all I am is here"),
         *("how old it is in years", "if he is and I know", "she is too .", "he will and she would"),
         *("as you are now", "what a fool he is usually", "I wonder where they are , he says"),
+        "wherever it is it rains",
         *("the will not to live", "a can not opened", "her need not to know"),
         *("God 's will not mine", "Is n't John here"),
         *("I can not only see but hear", "it is not merely odd"),

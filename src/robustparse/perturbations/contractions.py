@@ -161,7 +161,8 @@ def _before_gap(plain: Sequence[str], at: int) -> bool:
         predicate = after.endswith(("ing", "ed", "en")) or after in _ADJECTIVES_OF_GAPS
         return not predicate
     if _TAKEN_AWAY.intersection(behind):
-        return after in _ADVERBS or after in _PREPOSITIONS or after.endswith("ly")
+        after_gap = _ADVERBS | _PREPOSITIONS | _SUBJECTS.keys()  # "wherever it is _ it rains"
+        return after in after_gap or after.endswith("ly")
     return False
 
 
