@@ -21,7 +21,7 @@ from forks import Forked
 from robustparse.api.data_sources import DataFile
 from robustparse.api.merge import merge
 from robustparse.cli.main import main
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.shard import Shard
 from robustparse.data.tables import table_text
 from robustparse.data.vocab import Vocabulary

@@ -32,7 +32,7 @@ from robustparse.options.recipe import made
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.options.tokens import each_option, plain_key
 from robustparse.tracking.last_checkpoint import FILE as LAST
-from robustparse.tracking.stop_request import SIGNALS
+from robustparse.tracking.last_checkpoint import SIGNALS
 
 RECORD = "member.json"
 # Settings of the Trainer that may change when a run resumes.

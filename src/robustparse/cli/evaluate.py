@@ -36,7 +36,7 @@ from robustparse.evaluation.perturbed import (
     perturbed_sums,
     rows_of,
 )
-from robustparse.evaluation.records import SCORES
+from robustparse.evaluation.records import SCORES, versions
 from robustparse.evaluation.rows import (
     ANSWERS,
     PERTURBED,
@@ -44,7 +44,6 @@ from robustparse.evaluation.rows import (
     write_perturbed_rows,
 )
 from robustparse.evaluation.shards import remove_record, write_shard
-from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import write_json, write_pieces, written
 from robustparse.metrics import PunctuationPolicy

@@ -33,9 +33,8 @@ from robustparse.errors import (
     reason,
 )
 from robustparse.evaluation.claim import claim
-from robustparse.evaluation.records import RUN
+from robustparse.evaluation.records import RUN, versions
 from robustparse.evaluation.shards import record_file
-from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import BLOCKS, LOCK, check_no_input, locked, make_folder
 from robustparse.options.command import ParsedCommand
 from robustparse.options.recipe import without_packing

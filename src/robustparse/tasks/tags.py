@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.data.read_options import ReadOptions
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.sentence_lines import in_treebank, with_words
 from robustparse.data.tables import row_text, table_text
 from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans, split_tag
