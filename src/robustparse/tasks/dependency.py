@@ -17,13 +17,12 @@ from robustparse.data.conllu import (
     read_treebank,
     warn_of_labels,
 )
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.sentence_lines import with_parse, with_words
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources, each_path, in_short
 from robustparse.metrics import (
-    PunctuationPolicy,
     attachment_scores,
     tree_sums,
     unmatched_punctuation,
@@ -81,17 +80,12 @@ class DependencyFiles(Files):
         return f"{with_parse(block, answer or example.gold, words)}\n\n"
 
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Warn of labels that the parser does not know, and of tags that mark no punctuation."""
-        effect = "train heads only" if training else UNLEARNED
-        labels = warn_of_labels(examples, path, known, effect)
-        yield from filter(None, [labels, unmatched_punctuation(examples, punctuation)])
+        effect = "train heads only" if use.training else UNLEARNED
+        labels = warn_of_labels(examples, use.path, known, effect)
+        yield from filter(None, [labels, unmatched_punctuation(examples, use.punctuation)])
 
     def project(
         self, example: Example, words: Sequence[str], origins: Sequence[int]

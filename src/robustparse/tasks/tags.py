@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.sentence_lines import in_treebank, with_words
 from robustparse.data.tables import row_text, table_text
@@ -23,7 +23,7 @@ from robustparse.data.tags.tag_rows import row_of, tagged_row
 from robustparse.data.tags.tagged_sentences import ENDINGS, file_kind, read_tags, tagged_block
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources
-from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.metrics import percent
 from robustparse.tasks.certificate_drawing import (
     CERTIFICATE_LEGEND,
     at_edits,
@@ -94,12 +94,7 @@ class TagFiles(Files):
         )
 
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Warn of tags that the tagger does not know, and of labels if it knows any."""
         names = set(known)
@@ -113,9 +108,9 @@ class TagFiles(Files):
             tags = ", ".join(
                 sorted(tag.strip() for tag in set().union(*(new for _, new in unknown)))
             )
-            effect = "are not learnt" if training else "count as wrong"
+            effect = "are not learnt" if use.training else "count as wrong"
             yield (
-                f"{unknown[0][0].place(path)}: tags that the tagger does not know ({tags}) "
+                f"{unknown[0][0].place(use.path)}: tags that the tagger does not know ({tags}) "
                 f"{effect}, in {len(unknown)} sentences"
             )
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.reading import Reading
 from robustparse.data.sample.generator import Sample
 from robustparse.data.sentence_lines import as_copy, has_graph, in_treebank
@@ -132,21 +132,14 @@ class Files(ABC):
 
     @abstractmethod
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Yield warnings about whatever lowers scores on these examples, or harms training.
 
         Args:
             examples: the examples of a file, or of several as of one.
-            path: names them all; an example names its own file.
             known: the labels that the model has learnt.
-            punctuation: the words that are scored.
-            training: whether the examples are trained on rather than scored.
+            use: what they are used for.
         """
 
     def surface(self, example: Example) -> Sentence:
