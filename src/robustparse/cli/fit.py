@@ -57,7 +57,7 @@ class Cli(LightningCLI):
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        with ExitStack() as self.held:
+        with ExitStack() as self.resources:
             super().__init__(*arguments, **named)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -116,7 +116,7 @@ class Cli(LightningCLI):
         self.folder = make_folder(Path(config.trainer.default_root_dir))
         if command == "fit" and all(os.environ.get(name, "0") == "0" for name in RANKS):
             lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
-            self.held.enter_context(lock)
+            self.resources.enter_context(lock)
             restore(self.folder)
         requested = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None

@@ -112,7 +112,7 @@ def _identity(command: ParsedCommand, engine: ShardOptions) -> dict[str, Any]:
     Raises:
         InputError: an input does not exist, or is standard input.
     """
-    options = {key: value for key, value in command.plain().items() if key not in _LEFT_OUT}
+    options = {key: value for key, value in command.plain_values().items() if key not in _LEFT_OUT}
     data = DataFile(options["data"])
     if data.names == ("-",):
         problem = "cannot be standard input with --engine ray"

@@ -86,7 +86,7 @@ class TextPieces:
                 paths.append(path)
             options = self.options
             if (shard := self.shard) is not None:
-                options = replace(options, choose=lambda lengths: shard.part(range(len(lengths))))
+                options = replace(options, choose=lambda lengths: shard.select(range(len(lengths))))
             examples = self._read(paths, name, options)
         for first in range(0, len(examples), ROWS):
             yield examples[first : first + ROWS]
@@ -224,7 +224,7 @@ def _shard_lines(shard: Shard, names: Sequence[str], multiline: bool) -> list[tu
     for data in names:
         with _opened(data) as source:
             starts.append(_starts(_lines(source, data), multiline))
-    chosen, ranges, first = shard.part(range(sum(len(each) - 1 for each in starts))), [], 0
+    chosen, ranges, first = shard.select(range(sum(len(each) - 1 for each in starts))), [], 0
     for each in starts:
         begin, end = (
             min(max(position - first, 0), len(each) - 1) for position in (chosen[0], chosen[-1] + 1)

@@ -113,7 +113,7 @@ class DependencyAnswers(Answers):
     """`DependencyTree` objects."""
 
     gold_type = DependencyTree
-    part = "arc"
+    part_name = "arc"
 
     def to_record(self, answer: DependencyTree) -> dict[str, Any]:
         """Return heads and labels as lists."""

@@ -162,7 +162,7 @@ class TagAnswers(Answers):
     """`TagSequence` objects."""
 
     gold_type = TagSequence
-    part = "tag"
+    part_name = "tag"
 
     def to_record(self, answer: TagSequence) -> dict[str, Any]:
         """Return the tags as a list, and the label if there is one."""

@@ -211,12 +211,12 @@ class Answers(ABC):
         gold_type: the type of gold answers.
         language: the language of logical forms; None without logical forms, or if their tokens
             tell it.
-        part: the name of a part of an answer, such as ``arc``; each word has one.
+        part_name: the name of a part of an answer, such as ``arc``; each word has one.
     """
 
     gold_type: type = str
     language: str | None = None
-    part: str = "answer"
+    part_name: str = "answer"
 
     @abstractmethod
     def to_record(self, answer: Any) -> dict[str, Any]:
@@ -263,8 +263,8 @@ class Answers(ABC):
         """
         parts = self.parts(answer)
         if parts is not None and len(parts) != words:
-            problem, expected = f"got {len(parts)} {self.part}s", f"{words}, one for each word"
-            raise InputError(problem, key=f"{self.part}s", expected=expected)
+            problem, expected = f"got {len(parts)} {self.part_name}s", f"{words}, one for each word"
+            raise InputError(problem, key=f"{self.part_name}s", expected=expected)
 
     def of(self, record: Record) -> list[Any]:
         """Return the three `ANSWERS` of a line.

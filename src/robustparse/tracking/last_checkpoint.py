@@ -201,13 +201,7 @@ class StopRequest:
         self._received = 0
 
     def install_with(self, trainer: pl.Trainer) -> None:
-        """Handle the signals of the next run instead of Lightning.
-
-        Lightning restores the earlier handlers at the end of the run.
-
-        Args:
-            trainer: the trainer, before it runs.
-        """
+        """Handle the signals of the next run; Lightning restores the handlers at its end."""
         after_signal_handlers(trainer, self._install)
 
     def _install(self) -> None:
