@@ -44,7 +44,7 @@ from robustparse.tasks.task import (
     Scores,
     Task,
     reworded,
-    scored_words,
+    scored_parts,
 )
 from robustparse.tasks.tree_drawing import CERTIFICATE_LEGEND, LEGEND, draw_judged, draw_pair
 from robustparse.types import DependencyTree, Example
@@ -155,7 +155,7 @@ class DependencyAnswers(Answers):
         """
         gold, before, after = self.of(record)
         changed = {position + 1 for position in record["edited"]}
-        compared = scored_words(record)
+        compared = scored_parts(record, len(gold.heads))
         ends = zip(gold.heads, before.heads, after.heads, strict=True)
         for position, heads in enumerate(ends):
             compared[position] &= changed.isdisjoint((position + 1, *heads))
@@ -192,8 +192,9 @@ class DependencyScores(Scores):
 
     def right(self, record: Record, when: str) -> dict[str, NDArray[np.bool_]]:
         """See `Scores.right`; each counted word is a part."""
-        answers, counted = DependencyAnswers(), scored_words(record)
+        answers = DependencyAnswers()
         gold, *both = answers.of(record)
+        counted = scored_parts(record, len(gold.heads))
         answer = both[ANSWERS.index(when) - 1]
         heads = np.array(answer.heads) == np.array(gold.heads)
         pairs = zip(answers.parts(answer), answers.parts(gold), strict=True)

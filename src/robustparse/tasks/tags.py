@@ -42,7 +42,7 @@ from robustparse.tasks.task import (
     Task,
     Written,
     reworded,
-    scored_words,
+    scored_parts,
 )
 from robustparse.tasks.text import template
 from robustparse.types import Example, TagSequence
@@ -321,7 +321,7 @@ class TagScores(Scores):
         """See `Scores.right`; a span is a part at its first word."""
         gold, *answers = TagAnswers().of(record)
         answer = answers[ANSWERS.index(when) - 1]
-        counted = scored_words(record)
+        counted = scored_parts(record, len(gold.tags))
         right, predicted = {*spans(gold.tags)}, {*spans(answer.tags)}
         tags = np.array([a == b for a, b in zip(answer.tags, gold.tags, strict=True)], np.bool_)
         starts = (_starts(each, len(counted)) for each in (predicted & right, predicted, right))

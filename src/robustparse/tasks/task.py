@@ -452,8 +452,8 @@ def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -
     return replace(sentence, words=tuple(words), **tags)
 
 
-def scored_words(record: Record) -> NDArray[np.bool_]:
-    """Return which words of a line of ``examples.jsonl`` are scored, ``(words,)``."""
-    scored = np.ones(len(record["tokens"]), dtype=np.bool_)
+def scored_parts(record: Record, number: int) -> NDArray[np.bool_]:
+    """Return which of this number of parts of a line's answer are scored, ``(number,)``."""
+    scored = np.ones(number, dtype=np.bool_)
     scored[record.get("uncounted", [])] = False
     return scored
