@@ -33,7 +33,7 @@ from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import write_text
 from robustparse.models import ModelVictim
 from robustparse.options.installed import installed_file
-from robustparse.options.recipe import made
+from robustparse.options.recipe import make_object
 from robustparse.options.yaml_files import read_yaml
 from robustparse.tagsets import _PARTS
 from robustparse.types import Example, Mask
@@ -176,7 +176,7 @@ def ours(
     settings["VocabularyWords"] = {"path": str(folder / "vocabulary.txt")}
     recipe_of = read_yaml(installed_file(name))
     recipe_of |= {part: settings[part] for part in ("search", "constraints") if part in settings}
-    attack: Attack = made(Attack, {"init_args": with_settings(recipe_of, settings)})
+    attack: Attack = make_object(Attack, {"init_args": with_settings(recipe_of, settings)})
     if (folder / f"{recipe}.json").exists():
         attack.candidates = Frozen(json.loads((folder / f"{recipe}.json").read_text("utf-8")))
     if recipe == "hotflip":

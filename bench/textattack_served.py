@@ -30,7 +30,7 @@ from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.attacks.search.requests import Search
 from robustparse.files.writing import write_text
 from robustparse.options.installed import installed_file
-from robustparse.options.recipe import made
+from robustparse.options.recipe import make_object
 from robustparse.options.yaml_files import read_yaml
 from robustparse.types import Example
 from textattack_problem import WORD, with_settings
@@ -95,7 +95,7 @@ def serve(
         "MaskedMerge": masked,
     }
     spec = with_settings(read_yaml(installed_file(RECIPES[recipe]))["candidates"], settings)
-    generator: CandidateGenerator = made(CandidateGenerator, spec)
+    generator: CandidateGenerator = make_object(CandidateGenerator, spec)
     table = {}
     for text in texts:
         words = text.sentence.words

@@ -38,10 +38,10 @@ def gpus() -> int:
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
-def gathered(own: list[T]) -> list[T]:
+def gathered(items: list[T]) -> list[T]:
     """Join the lists of all processes, by rank; each of them calls it."""
     if not torch.distributed.is_available() or not torch.distributed.is_initialized():
-        return own
+        return items
     parts: list[list[T]] = [[] for _ in range(torch.distributed.get_world_size())]
-    torch.distributed.all_gather_object(parts, own)
-    return [one for part in parts for one in part]
+    torch.distributed.all_gather_object(parts, items)
+    return [item for part in parts for item in part]

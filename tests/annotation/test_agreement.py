@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robustparse.annotation.agreement import agreement, majority
+from robustparse.annotation.score import agreement, majority
 
 
 def test_cohen_by_hand():

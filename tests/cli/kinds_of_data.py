@@ -9,7 +9,7 @@ from typing import Any
 
 from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.data.sample.questions import sample_questions
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.vocab import Vocabulary
 from robustparse.models import (
     BiLSTMTagger,

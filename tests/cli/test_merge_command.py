@@ -21,7 +21,7 @@ from forks import Forked
 from robustparse.api.data_sources import DataFile
 from robustparse.api.merge import merge
 from robustparse.cli.main import main
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.shard import Shard
 from robustparse.data.tables import table_text
 from robustparse.data.vocab import Vocabulary
@@ -248,7 +248,7 @@ def test_a_shard_that_cannot_be(shard, shards, monkeypatch):
 
 @pytest.mark.parametrize(("count", "total"), [(1, 1), (3, 3), (3, 8), (7, 100)])
 def test_each_item_is_in_one_shard_and_shards_are_equal_but_for_one(count, total):
-    parts = [Shard(number, count).part(range(total)) for number in range(1, count + 1)]
+    parts = [Shard(number, count).select(range(total)) for number in range(1, count + 1)]
     assert [item for part in parts for item in part] == [*range(total)]
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 

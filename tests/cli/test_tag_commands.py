@@ -10,7 +10,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from robustparse.cli.main import main
 from robustparse.data.datamodule import Batches
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.tags.datamodule import TagDataModule
 from robustparse.data.tags.tagged_sentences import read_tags
 from robustparse.defenses import PGD

@@ -11,6 +11,7 @@ import torch
 from tiny_semantic_parsers import EXAMPLES, batch_of, make, train
 
 from robustparse import load
+from robustparse.data.read_options import FileUse
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
 from robustparse.models import Encoder, LSTMEncoder, ModelVictim, TranX
@@ -170,9 +171,9 @@ def test_a_constant_never_seen_in_training_is_copied():
         metric, batch = model.codec.metric(), batch_of(model, NEW)
         model.codec.update(metric, model.predicted(batch), batch)
         assert metric.compute() == right
-        assert bool(list(model.warnings(NEW, "x.tsv"))) == (model is other)
+        assert bool(list(model.warnings(NEW, FileUse("x.tsv")))) == (model is other)
     gone = example("where is it", "( loc zz )")
-    assert "(zz)" in "".join(parser.warnings([gone], "x.tsv"))
+    assert "(zz)" in "".join(parser.warnings([gone], FileUse("x.tsv")))
 
 
 def test_a_beam_wider_than_there_are_tokens():

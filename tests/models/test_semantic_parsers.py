@@ -17,6 +17,7 @@ from robustparse.attacks import (
 )
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.data.batch import Batch
+from robustparse.data.read_options import FileUse
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError
@@ -258,10 +259,14 @@ def test_forms_over_the_limit_are_told(kind: str):
     columns = [parser.codec.columns_of(example.gold) for example in EXAMPLES]
     steps = [parser.codec.steps(one) for one in columns]
     parser.longest = max(steps)
-    assert not any("over the limit" in one for one in parser.warnings(EXAMPLES, "x.tsv"))
+    assert not any("over the limit" in one for one in parser.warnings(EXAMPLES, FileUse("x.tsv")))
     parser.longest -= 1
-    (told,) = (one for one in parser.warnings(EXAMPLES, "x.tsv") if "over the limit" in one)
+    (told,) = (
+        one for one in parser.warnings(EXAMPLES, FileUse("x.tsv")) if "over the limit" in one
+    )
     line, count = steps.index(max(steps)) + 1, steps.count(max(steps))
     assert told.startswith(f"x.tsv:{line}: a logical form of {max(steps)} steps, over the limit")
     assert f"the {count} utterances" in told
-    assert not any("over the" in one for one in parser.warnings(EXAMPLES, "x.tsv", gold=False))
+    assert not any(
+        "over the" in one for one in parser.warnings(EXAMPLES, FileUse("x.tsv", gold=False))
+    )

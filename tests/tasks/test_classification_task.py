@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.registry import named
@@ -90,21 +91,21 @@ def test_a_drawing_holds_both_texts_and_all_probabilities():
 
 def test_labels_that_a_classifier_never_saw_are_warned_of_by_line_and_number():
     examples = [example("pos"), example("odd"), example("even")]
-    (warning,) = TASK.files.warnings(examples, "x.tsv", ["neg", "pos"])
+    (warning,) = TASK.files.warnings(examples, ["neg", "pos"], FileUse("x.tsv"))
     assert warning.startswith("x.tsv:5: label 'odd'")
     assert "2 in all, count as wrong" in warning
-    (warning,) = TASK.files.warnings(examples, "x.tsv", ["neg", "pos"], training=True)
+    (warning,) = TASK.files.warnings(examples, ["neg", "pos"], FileUse("x.tsv", training=True))
     assert warning.endswith("are not learnt")
-    assert not list(TASK.files.warnings(examples[:1], "x.tsv", ["pos"]))
+    assert not list(TASK.files.warnings(examples[:1], ["pos"], FileUse("x.tsv")))
 
 
 def test_a_label_that_no_text_has_is_warned_of_where_there_are_enough_texts():
     known, examples = ["yes", "no", "maybe"], [example("yes"), example("no")]
-    assert not list(TASK.files.warnings(examples * 14, "x.tsv", known))
-    (warning,) = TASK.files.warnings(examples * 15, "x.tsv", known)
+    assert not list(TASK.files.warnings(examples * 14, known, FileUse("x.tsv")))
+    (warning,) = TASK.files.warnings(examples * 15, known, FileUse("x.tsv"))
     assert warning.startswith("x.tsv: no text has the label 'maybe'")
     assert "the classifier has 3 labels" in warning
-    (warning,) = TASK.files.warnings(examples * 15, "x.tsv", known, training=True)
+    (warning,) = TASK.files.warnings(examples * 15, known, FileUse("x.tsv", training=True))
     assert warning.endswith("training may unlearn it")
 
 

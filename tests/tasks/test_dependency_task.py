@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import scores_of
@@ -173,7 +173,7 @@ def test_warnings_of_what_lowers_scores(treebank):
     names = {label for example in examples for label in example.gold.labels}
 
     def warnings(known: set[str], **settings: Any) -> list[str]:
-        return list(TASK.files.warnings(examples, treebank, known, **settings))
+        return list(TASK.files.warnings(examples, known, FileUse(treebank, **settings)))
 
     assert warnings(names) == warnings(names, punctuation="penn") == []
     (scored,) = warnings(names - {"det"})
@@ -182,7 +182,7 @@ def test_warnings_of_what_lowers_scores(treebank):
     (trained,) = warnings(names - {"det"}, training=True)
     assert trained.endswith("3 in all, train heads only")
     untold = [Example(0, Sentence((",",), xpos=("PUNCT",)), DependencyTree((0,), ("root",)))]
-    (told,) = TASK.files.warnings(untold, treebank, {"root"}, "penn")
+    (told,) = TASK.files.warnings(untold, {"root"}, FileUse(treebank, "penn"))
     assert told.startswith("punctuation policy 'penn' leaves out no word")
 
 

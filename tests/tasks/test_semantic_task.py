@@ -13,7 +13,7 @@ from robustparse.attacks.attack import usual_goal
 from robustparse.attacks.goals.label_flip import LabelFlip
 from robustparse.attacks.goals.wrong_form import WrongForm
 from robustparse.data.datamodule import Augmentation
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.utterances.forms import LogicalFormDataModule
 from robustparse.errors import InputError
 from robustparse.tasks.registry import named
@@ -91,21 +91,21 @@ def test_usual_goals():
 
 def test_tokens_that_a_parser_never_saw_are_warned_of():
     known = ["(", ")", "and", "a", "$0"]
-    (warning,) = TASK.files.warnings([example(), example()], "x.tsv", known)
+    (warning,) = TASK.files.warnings([example(), example()], known, FileUse("x.tsv"))
     assert warning.startswith("x.tsv:5: ")
     assert "(b)" in warning
     assert "2 utterances" in warning
-    assert not list(TASK.files.warnings([example()], "x.tsv", [*known, "b"]))
+    assert not list(TASK.files.warnings([example()], [*known, "b"], FileUse("x.tsv")))
     # A variable of another name means the same.
     assert not list(
         TASK.files.warnings(
-            [example(form("( lambda $7 e ( a $7 ) )"))], "x.tsv", [*known, "lambda", "e"]
+            [example(form("( lambda $7 e ( a $7 ) )"))], [*known, "lambda", "e"], FileUse("x.tsv")
         )
     )
     # "b" is a word of the utterance.
-    assert not list(semantic_task(copy=True).files.warnings([example()], "x.tsv", known))
+    assert not list(semantic_task(copy=True).files.warnings([example()], known, FileUse("x.tsv")))
     assert "(c)" in next(
-        semantic_task(copy=True).files.warnings([example(form("c"))], "x.tsv", known)
+        semantic_task(copy=True).files.warnings([example(form("c"))], known, FileUse("x.tsv"))
     )
 
 
@@ -127,7 +127,7 @@ def test_a_form_needs_the_slots_that_its_utterance_holds():
 )
 def test_slots_that_an_utterance_lacks_are_warned_of(words: str, gold: str, warned: bool) -> None:
     lacking = Example(0, Sentence(tuple(words.split())), form(gold))
-    assert bool(list(TASK.files.warnings([lacking], "x.tsv", gold.split()))) == warned
+    assert bool(list(TASK.files.warnings([lacking], gold.split(), FileUse("x.tsv")))) == warned
 
 
 def write(path: Path, *rows: str) -> Path:
@@ -382,9 +382,9 @@ def test_utterances_without_a_slot_of_their_form_are_told():
         for id_, (words, gold) in enumerate(rows)
     ]
     known = ["(", ")", "a", "b", "c0", "s1", "$0"]
-    (found,) = TASK.files.warnings(examples, "x.tsv", known)
+    (found,) = TASK.files.warnings(examples, known, FileUse("x.tsv"))
     assert found.startswith("x.tsv: 2 utterances do not hold every slot")
     assert found.endswith("guess: x.tsv:2, x.tsv:4")
-    (many,) = TASK.files.warnings([examples[1]] * 21, "x.tsv", known)
+    (many,) = TASK.files.warnings([examples[1]] * 21, known, FileUse("x.tsv"))
     assert many.endswith(", x.tsv:2, …")
-    assert not list(TASK.files.warnings(examples[:1], "x.tsv", known))
+    assert not list(TASK.files.warnings(examples[:1], known, FileUse("x.tsv")))

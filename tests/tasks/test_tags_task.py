@@ -12,7 +12,7 @@ from seqeval.scheme import IOB2
 
 from random_tags import random_tags
 from robustparse.data.read_options import Known, ReadOptions
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.splits import find_split
 from robustparse.data.tags.datamodule import TagDataModule
 from robustparse.data.tags.schemes import repaired

@@ -4,7 +4,7 @@ import signal
 
 import pytorch_lightning as pl
 
-from robustparse.tracking.stop_request import SIGNALS, StopRequest
+from robustparse.tracking.last_checkpoint import SIGNALS, StopRequest
 
 
 def test_signals_are_those_of_one_run() -> None:

@@ -23,6 +23,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import PWWS
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
+from robustparse.data.read_options import FileUse
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, Stopped
 from robustparse.evaluation.attack_processes import attacked_records
@@ -206,7 +207,7 @@ def test_answers_in_types_of_numpy_are_as_plain_ones() -> None:
 def test_labels_of_the_data_that_it_cannot_answer_are_told(tmp_path: Path) -> None:
     victim = FunctionVictim(labels_of(True), NAME, labels=["neg", "pos"])
     examples = [Example(0, Sentence(("a",)), gold) for gold in ("POS", "neg", "NEG")]
-    (warning,) = victim.warnings(examples, "texts.tsv")
+    (warning,) = victim.warnings(examples, FileUse("texts.tsv"))
     assert "'POS'" in warning
     assert "2 in all" in warning
 

@@ -8,6 +8,7 @@ from transformers import BertConfig, BertForTokenClassification, BertTokenizer
 
 import robustparse as rp
 from robustparse.attacks import Attack, Greedy, Lexicon, TagErrors
+from robustparse.data.read_options import FileUse
 from robustparse.data.tags.schemes import legal
 from robustparse.errors import InputError
 from robustparse.types import Example, Sentence, TagSequence
@@ -77,8 +78,8 @@ def test_tags_that_it_cannot_answer_are_named(folder: Path) -> None:
         Example(row, Sentence(("dog", "cats")), TagSequence(tags, "greeting"))
         for row, tags in enumerate([("B-x", "I-x"), ("O", "B-y")])
     )
-    assert not [*victim.warnings([known], "a.conll")]
-    (warning,) = victim.warnings([known, unknown], "a.conll")
+    assert not [*victim.warnings([known], FileUse("a.conll"))]
+    (warning,) = victim.warnings([known, unknown], FileUse("a.conll"))
     assert "B-y" in warning
 
 

@@ -18,6 +18,7 @@ from robustparse.api.progress import attack_progress
 from robustparse.api.victim_sources import VictimSource
 from robustparse.attacks.attack import Attack
 from robustparse.data.columns import columns_of
+from robustparse.data.read_options import FileUse
 from robustparse.devices import gpus
 from robustparse.errors import InputError, check_least, say
 from robustparse.evaluation.attack_folder import collect_into
@@ -100,7 +101,7 @@ class AttackRun:
     ) -> Summary:
         """Write the records of a source into the folder, with a progress bar."""
         task, name = victim.task, self.data.name
-        say(*victim.warnings(examples, name, attack.punctuation))
+        say(*victim.warnings(examples, FileUse(name, attack.punctuation)))
         say(*attack.warnings(examples, victim), *task.files.not_written(examples, name))
         with attack_progress(len(examples), self.recipe.name) as progress:
             identity = self._identity(columns_of(examples))

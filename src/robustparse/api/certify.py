@@ -15,6 +15,7 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.data.columns import columns_of
+from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError, say, whole_number
 from robustparse.evaluation.certificate_folder import certify_into, read_certificates
 from robustparse.evaluation.certificate_records import (
@@ -48,7 +49,7 @@ def certified(
     """
     opened, table = victim.open(device), exhaustive.substitutes
     examples = data.examples(opened, exhaustive.punctuation)
-    say(*opened.warnings(examples, data.name, exhaustive.punctuation))
+    say(*opened.warnings(examples, FileUse(data.name, exhaustive.punctuation)))
     # What distinguishes this run from others; the size of batches does not.
     run = {
         "victims": victim.names,

@@ -130,7 +130,7 @@ class DataFile:
             lengths: the words of each sentence; only a fraction of the words depends on them.
         """
         limited = draw_fraction(lengths, self.fraction, self.unit, self.seed)[: self.limit]
-        return limited if self.shard is None else self.shard.part(limited)
+        return limited if self.shard is None else self.shard.select(limited)
 
     def examples(self, victim: AnsweringVictim, punctuation: PunctuationPolicy) -> list[Example]:
         """Read the sentences for a victim, and tag them if a tagger is set.

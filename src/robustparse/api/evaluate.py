@@ -7,7 +7,7 @@ from robustparse.api.data_sources import data_source
 from robustparse.api.inputs import check_same_kind, data_files, file_names, system_name
 from robustparse.api.results import Scores
 from robustparse.data.datamodule import SAMPLE
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.errors import InputError, say
 from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.files.paths import Sources
@@ -84,7 +84,7 @@ def evaluate(
     opened = source.open(device)
     data = data_source(examples, limit=limit)
     sentences = data.examples(opened, punctuation)
-    say(*opened.warnings(sentences, data.name, punctuation))
+    say(*opened.warnings(sentences, FileUse(data.name, punctuation)))
     answers = list(predictions(opened, sentences))
     scores = scores_of(opened.task, answers, sentences, punctuation)
     return Scores(system_name(source.names), scores, answers)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from robustparse import __version__
 from robustparse.api.victim_sources import VictimSource
+from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError, say
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transfer_to
@@ -76,7 +77,7 @@ def _column(
     try:
         victim, first = target.open(device), sources[0]
         if victim.task.name == first.task.name:
-            warnings = victim.warnings(first.originals, first.name)
+            warnings = victim.warnings(first.originals, FileUse(first.name))
             say(*(f"{name}: {warning}" for warning in warnings))
         return transfer_to(victim, sources)
     except InputError as error:

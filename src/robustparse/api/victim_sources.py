@@ -29,7 +29,7 @@ from robustparse.models.checkpoint import argument_names
 from robustparse.models.load import Decoder
 from robustparse.models.mean_scores import Mean
 from robustparse.models.victim import ModelVictim, Precision
-from robustparse.options.recipe import made, without_packing
+from robustparse.options.recipe import make_object, without_packing
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.victims.black_box import BlackBox
 
@@ -108,7 +108,7 @@ class NamedVictim:
         return _opened(self, device, self._new_victim)
 
     def _new_victim(self, device: str) -> BlackBox:
-        victim: BlackBox = made(BlackBox, self.description)
+        victim: BlackBox = make_object(BlackBox, self.description)
         if not hasattr(victim, "task"):
             problem = f"{type(victim).__name__} does not call the constructor of BlackBox"
             remedy = "call super().__init__(...) in its constructor"

@@ -30,7 +30,7 @@ from robustparse.files.output_folders import locked, make_folder
 from robustparse.files.writing import write_json
 from robustparse.options.arguments import checked
 from robustparse.options.command import parsed_command
-from robustparse.options.recipe import Recipe, made
+from robustparse.options.recipe import Recipe, make_object
 from robustparse.options.recipe_facts import RecipeFacts
 from robustparse.options.remote_files import local_files
 from robustparse.options.tokens import each_option
@@ -191,7 +191,7 @@ def _check_stored(path: Path, systems: Mapping[str, Sequence[str]]) -> None:
 
 def _test_data(members: Sequence[Member]) -> DataModule:
     """Return the data module of the first member; all must have the same test data."""
-    modules: list[DataModule] = [made(DataModule, each.settings["data"]) for each in members]
+    modules: list[DataModule] = [make_object(DataModule, each.settings["data"]) for each in members]
     if any(_data(each) != _data(modules[0]) for each in modules):
         problem, remedy = "the models have different test data", "name one --data.folder for all"
         raise InputError(problem, key="--embeddings", remedy=remedy)

@@ -28,11 +28,11 @@ from robustparse.files.paths import each_path
 from robustparse.files.writing import write_json
 from robustparse.models.base import Model
 from robustparse.models.victim import ModelVictim
-from robustparse.options.recipe import made
+from robustparse.options.recipe import make_object
 from robustparse.options.recipe_digests import recipe_digests
 from robustparse.options.tokens import each_option, plain_key
 from robustparse.tracking.last_checkpoint import FILE as LAST
-from robustparse.tracking.stop_request import SIGNALS
+from robustparse.tracking.last_checkpoint import SIGNALS
 
 RECORD = "member.json"
 # Settings of the Trainer that may change when a run resumes.
@@ -156,9 +156,9 @@ def check_models(members: Sequence[Member]) -> None:
     """
     models = []
     for member in {each.group: each for each in members}.values():
-        data: DataModule = made(DataModule, member.settings["data"])
+        data: DataModule = make_object(DataModule, member.settings["data"])
         arguments = {**member.settings["model"]["init_args"], "vocabulary": data.vocabulary}
-        models.append(made(Model, {**member.settings["model"], "init_args": arguments}))
+        models.append(make_object(Model, {**member.settings["model"], "init_args": arguments}))
     ModelVictim(models)
 
 
@@ -177,7 +177,7 @@ def _settings(options: Sequence[str]) -> dict[str, Any]:
 
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of the files that a member is trained from."""
-    module: DataModule = made(DataModule, settings["data"])
+    module: DataModule = make_object(DataModule, settings["data"])
     paths = [*map(Path, module.augmentation.files or ())]
     paths += filter(None, [module.path("train")])
     with suppress(InputError):  # some corpora have no development set

@@ -13,6 +13,7 @@ from robustparse.api.victim_sources import Checkpoints
 from robustparse.attacks.victim import counts_of
 from robustparse.cli.options import ShardedDataOptions, VictimOptions, check_distinct
 from robustparse.data.columns import columns_of
+from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import (
@@ -36,7 +37,7 @@ from robustparse.evaluation.perturbed import (
     perturbed_sums,
     rows_of,
 )
-from robustparse.evaluation.records import SCORES
+from robustparse.evaluation.records import SCORES, versions
 from robustparse.evaluation.rows import (
     ANSWERS,
     PERTURBED,
@@ -44,7 +45,6 @@ from robustparse.evaluation.rows import (
     write_perturbed_rows,
 )
 from robustparse.evaluation.shards import remove_record, write_shard
-from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import write_json, write_pieces, written
 from robustparse.metrics import PunctuationPolicy
@@ -86,7 +86,7 @@ def evaluate(
     _check_shard(file, out, perturbed_files)
     opened = source.open(victim.device)
     examples = file.examples(opened, punctuation)
-    say(*opened.warnings(examples, file.name, punctuation))
+    say(*opened.warnings(examples, FileUse(file.name, punctuation)))
     folder = None if out is None else make_folder(Path(out))
     if folder is not None:
         remove_record(folder)

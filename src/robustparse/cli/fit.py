@@ -57,7 +57,7 @@ class Cli(LightningCLI):
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        with ExitStack() as self.held:
+        with ExitStack() as self.resources:
             super().__init__(*arguments, **named)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -116,34 +116,31 @@ class Cli(LightningCLI):
         self.folder = make_folder(Path(config.trainer.default_root_dir))
         if command == "fit" and all(os.environ.get(name, "0") == "0" for name in RANKS):
             lock = locked(self.folder, "fit --ckpt_path last", "trainer.default_root_dir")
-            self.held.enter_context(lock)
+            self.resources.enter_context(lock)
             restore(self.folder)
-        requested = config.ckpt_path
+        self.requested = config.ckpt_path
         untrained = config.model.get("init_args", {}).get("init_from") is None
         self.start: training_run.Start | None = None
-        if command == "fit" or requested is not None or untrained:
-            self.start = training_run.resolve_checkpoint(command, requested, self.folder)
+        if command == "fit" or self.requested is not None or untrained:
+            self.start = training_run.resolve_checkpoint(command, self.requested, self.folder)
         config.ckpt_path = None if self.start is None else str(self.start.path)
-        self.requested = requested
         self.aside: list[Path] = []
         fits = command == "fit" and not config.trainer.fast_dev_run
         if fits and not (self.start is not None and self.start.within(self.folder)):
             self.aside = files_of_run(self.folder)
-            option = "trainer.default_root_dir"
-            check_unused(self.folder, self.aside, config.as_dict(), option)
+            check_unused(self.folder, self.aside, config.as_dict(), "trainer.default_root_dir")
 
     @rank_zero_only
     def before_fit(self) -> None:
         """Print where the run starts from, now that its settings are accepted."""
-        requested = self.requested
-        for message in _replaced(self.arguments, self.config[self.subcommand].trainer.callbacks):
-            say(message)
-        if self.config[self.subcommand].trainer.fast_dev_run:
+        config = self.config[self.subcommand]
+        trainer = config.trainer
+        say(*_replaced(self.arguments, trainer.callbacks))
+        if trainer.fast_dev_run:
             return
-        trainer = self.config[self.subcommand].trainer
         if trainer.gradient_clip_algorithm is not None and not trainer.gradient_clip_val:
             say("trainer.gradient_clip_algorithm has no effect without gradient_clip_val")
-        if self.config[self.subcommand].get("optimizer"):
+        if config.get("optimizer"):
             say("--optimizer takes the place of model.init_args.optimization and its schedule")
         last = self.folder / LAST
         if self.start is not None:
@@ -153,7 +150,7 @@ class Cli(LightningCLI):
                 fate = "is given up" if from_old else f"becomes {OLD}"
                 dropped = f"metrics from step {self.start.step} on are dropped"
                 say(f"as it starts, {LAST} {fate}, {dropped}")
-        elif requested is not None:
+        elif self.requested is not None:
             say(f"no checkpoint in {self.folder} yet, training from the start")
 
     @rank_zero_only

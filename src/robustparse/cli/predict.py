@@ -12,7 +12,7 @@ from robustparse.api.victim_sources import Checkpoints, known_to
 from robustparse.cli.options import ShardOptions, TextOptions, VictimOptions
 from robustparse.cli.streams import Stream, standard_output
 from robustparse.cli.text_pieces import RAW, STANDARD, TextPieces, display_name, ending_of
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.shard import Shard
 from robustparse.data.tables import is_dataset
 from robustparse.errors import InputError, check_least, say
@@ -73,7 +73,7 @@ def predict(
         for examples in texts.pieces():
             if isinstance(output, Stream):
                 output.check()  # fails if nobody reads it any more
-            warnings = opened.warnings(examples, name, gold=False)
+            warnings = opened.warnings(examples, FileUse(name, gold=False))
             for warning in chain(warnings, opened.task.files.not_written(examples, name)):
                 if warning not in warned:
                     warned.add(warning)

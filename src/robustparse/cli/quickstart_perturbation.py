@@ -22,8 +22,7 @@ from robustparse.evaluation.clean import predictions, scores_of
 from robustparse.evaluation.finished_folders import read_scores
 from robustparse.evaluation.pairs import checked_pairs, pair_outcomes, pairs_report
 from robustparse.evaluation.perturbed import perturbed
-from robustparse.evaluation.records import SCORES, ScoresRecord
-from robustparse.evaluation.versions import versions
+from robustparse.evaluation.records import SCORES, ScoresRecord, versions
 from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import write_json, written
 from robustparse.models.load import load

@@ -33,9 +33,8 @@ from robustparse.errors import (
     reason,
 )
 from robustparse.evaluation.claim import claim
-from robustparse.evaluation.records import RUN
+from robustparse.evaluation.records import RUN, versions
 from robustparse.evaluation.shards import record_file
-from robustparse.evaluation.versions import versions
 from robustparse.files.output_folders import BLOCKS, LOCK, check_no_input, locked, make_folder
 from robustparse.options.command import ParsedCommand
 from robustparse.options.recipe import without_packing
@@ -113,7 +112,7 @@ def _identity(command: ParsedCommand, engine: ShardOptions) -> dict[str, Any]:
     Raises:
         InputError: an input does not exist, or is standard input.
     """
-    options = {key: value for key, value in command.plain().items() if key not in _LEFT_OUT}
+    options = {key: value for key, value in command.plain_values().items() if key not in _LEFT_OUT}
     data = DataFile(options["data"])
     if data.names == ("-",):
         problem = "cannot be standard input with --engine ray"

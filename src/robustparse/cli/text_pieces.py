@@ -81,12 +81,11 @@ class TextPieces:
                 if not is_dataset(data) and (data == STANDARD or self.ending != ending_of(data)):
                     path = Path(folder, f"{number}.{self.ending}")
                     copied[str(path)] = display_name(data)
-                    with _opened(data) as source:
-                        _copy(path, _lines(source, display_name(data)))
+                    _copy(path, _lines(data))
                 paths.append(path)
             options = self.options
             if (shard := self.shard) is not None:
-                options = replace(options, choose=lambda lengths: shard.part(range(len(lengths))))
+                options = replace(options, choose=lambda lengths: shard.select(range(len(lengths))))
             examples = self._read(paths, name, options)
         for first in range(0, len(examples), ROWS):
             yield examples[first : first + ROWS]
@@ -99,8 +98,8 @@ class TextPieces:
         Args:
             multiline: whether an example has several lines and ends with an empty line.
         """
-        names, victim, options = self.names, self.victim, self.options
-        if options.columns is not None and self.ending == RAW:
+        names = self.names
+        if self.options.columns is not None and self.ending == RAW:
             problem = "raw text has no columns"
             name = display_name(in_short(names))
             raise InputError(problem, path=name, key="--columns", remedy="leave them out")
@@ -110,29 +109,28 @@ class TextPieces:
         any_text = False
         with TemporaryDirectory() as folder:
             piece = Path(folder, f"piece.{self.ending}")
-            for data, (skipped, end) in zip(names, ranges, strict=True):
-                if end == skipped:
+            for data, (first, end) in zip(names, ranges, strict=True):
+                if end == first:
                     continue
-                with _opened(data) as source:
-                    lines = islice(_lines(source, display_name(data)), skipped, end)
-                    # An empty file is an error only if all are empty.
-                    needed = not any_text and data == names[-1]
-                    for first, content in _pieces(lines, multiline, needed):
-                        any_text = True
-                        _copy(piece, [content])
-                        with _located_in_data(
-                            {str(piece): display_name(data)},
-                            display_name(data),
-                            skipped + first,
-                        ):
-                            if self.ending != RAW:
-                                examples = self._read([piece], piece, options)
-                            else:
-                                if not first:
-                                    _check_raw(piece, victim.pairs)
-                                examples = raw_texts(piece, options, victim.pairs)
-                                victim.check(examples)
-                        yield examples
+                # An empty file is an error only if all are empty.
+                needed = not any_text and data == names[-1]
+                for before, content in _pieces(islice(_lines(data), first, end), multiline, needed):
+                    any_text = True
+                    _copy(piece, [content])
+                    name = display_name(data)
+                    with _located_in_data({str(piece): name}, name, first + before):
+                        examples = self._read_piece(piece, is_first=not before)
+                    yield examples
+
+    def _read_piece(self, piece: Path, is_first: bool) -> list[Example]:
+        """Read and check a piece; the first one shows whether it is raw text."""
+        if self.ending != RAW:
+            return self._read([piece], piece, self.options)
+        if is_first:
+            _check_raw(piece, self.victim.pairs)
+        examples = raw_texts(piece, self.options, self.victim.pairs)
+        self.victim.check(examples)
+        return examples
 
 
 def _copy(piece: Path, lines: Iterable[bytes]) -> None:
@@ -202,17 +200,20 @@ def _check_raw(path: Path, pairs: bool) -> None:
         )
 
 
-def _lines(source: IO[bytes], name: str) -> Iterator[bytes]:
-    """Yield the lines of the data.
+def _lines(data: str) -> Iterator[bytes]:
+    """Yield the lines of a file, packed or not, or of standard input.
 
     Raises:
         InputError: a line cannot be read.
     """
-    try:
-        yield from source
-    except OSError as error:
-        problem, remedy = f"cannot be read: {error.strerror}", "copy the file again"
-        raise InputError(problem, path=name, key="--data", remedy=remedy) from None
+    opened: AbstractContextManager[IO[bytes]] = nullcontext(sys.stdin.buffer)
+    with opened if data == STANDARD else unpacked(Path(data)) as source:
+        try:
+            yield from source
+        except OSError as error:
+            problem, remedy = f"cannot be read: {error.strerror}", "copy the file again"
+            name = display_name(data)
+            raise InputError(problem, path=name, key="--data", remedy=remedy) from None
 
 
 def _shard_lines(shard: Shard, names: Sequence[str], multiline: bool) -> list[tuple[int, int]]:
@@ -220,11 +221,8 @@ def _shard_lines(shard: Shard, names: Sequence[str], multiline: bool) -> list[tu
 
     They are equal if the shard has no example in the file.
     """
-    starts = []
-    for data in names:
-        with _opened(data) as source:
-            starts.append(_starts(_lines(source, data), multiline))
-    chosen, ranges, first = shard.part(range(sum(len(each) - 1 for each in starts))), [], 0
+    starts = [_starts(_lines(data), multiline) for data in names]
+    chosen, ranges, first = shard.select(range(sum(len(each) - 1 for each in starts))), [], 0
     for each in starts:
         begin, end = (
             min(max(position - first, 0), len(each) - 1) for position in (chosen[0], chosen[-1] + 1)
@@ -265,11 +263,6 @@ def _pieces(source: Iterable[bytes], multiline: bool, needed: bool) -> Iterator[
             first, lines, size = first + len(lines), [], 0
     if needed or any(each.strip() for each in lines):
         yield first, b"".join(lines)
-
-
-def _opened(data: str) -> AbstractContextManager[IO[bytes]]:
-    """Open a file, packed or not, or standard input."""
-    return nullcontext(sys.stdin.buffer) if data == STANDARD else unpacked(Path(data))
 
 
 @contextmanager

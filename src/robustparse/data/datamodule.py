@@ -19,7 +19,7 @@ from robustparse.data.batch import EncodedCorpus
 from robustparse.data.columns import columns_of
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
 from robustparse.data.labels import labels_are_numbers
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.sample.generator import Sample
 from robustparse.data.sampler import EvaluationLoader, TrainingLoader, Unit, forward_words
 from robustparse.data.splits import find_split
@@ -54,13 +54,7 @@ class Reader(Protocol):
     ) -> None:
         """Reject sentences of a file that the model cannot read, by file and line."""
 
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
-    ) -> Iterator[str]:
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
         """Yield warnings about whatever lowers scores on a file, or harms training."""
 
     def encode(
@@ -307,9 +301,9 @@ class DataModule(pl.LightningDataModule, ABC):
         self._model.check_readable(examples, path, self.punctuation)
         if split not in self._warned and self._rank_and_world_size()[0] == 0:
             self._warned.add(split)
-            training = split == "train"
-            of_split = self._model.warnings(examples, path, self.punctuation, training)
-            for warning in chain(of_split, self.doubts() if training else ()):
+            use = FileUse(path, self.punctuation, training=split == "train")
+            of_split = self._model.warnings(examples, use)
+            for warning in chain(of_split, self.doubts() if use.training else ()):
                 log.warning("%s", warning)
         return examples
 

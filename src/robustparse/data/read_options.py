@@ -1,10 +1,12 @@
-"""How examples are read, and what is known of a file before it is read."""
+"""How examples are read, what is known of a file before, and what the examples are used for."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from robustparse.errors import InputError
+from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Sentence
 
 Choose = Callable[[Sequence[int]], Sequence[int]]
@@ -68,3 +70,20 @@ class ReadOptions:
                 problem = f"{len(words)} words{where}, over the limit of {self.max_length}"
                 remedy = f"raise {self.limit}, or shorten or leave out the text"
                 raise InputError(problem, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class FileUse:
+    """What the examples of a file are used for, which decides what a user is warned of.
+
+    Args:
+        path: the file, or several as of one; an example names its own file.
+        punctuation: which punctuation is left out of the scores.
+        training: whether the examples are trained on rather than scored.
+        gold: whether gold answers are used.
+    """
+
+    path: str | Path
+    punctuation: PunctuationPolicy = "none"
+    training: bool = False
+    gold: bool = True

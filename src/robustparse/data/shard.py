@@ -36,7 +36,7 @@ class Shard:
             raise InputError(f"got {text!r}", key="--shard", expected=expected)
         return shard
 
-    def part(self, items: Sequence[T]) -> Sequence[T]:
+    def select(self, items: Sequence[T]) -> Sequence[T]:
         """Return the items of this shard; every item belongs to exactly one shard.
 
         Raises:

@@ -21,9 +21,15 @@ from robustparse.evaluation.claim import claim
 from robustparse.evaluation.example_records import all_records, check_record, share_files
 from robustparse.evaluation.finished_folders import read_summary
 from robustparse.evaluation.record_files import RecordFile
-from robustparse.evaluation.records import EXAMPLES, SUMMARY, ExampleRecord, RunRecord, Summary
+from robustparse.evaluation.records import (
+    EXAMPLES,
+    SUMMARY,
+    ExampleRecord,
+    RunRecord,
+    Summary,
+    versions,
+)
 from robustparse.evaluation.shards import record_file, remove_record, write_shard
-from robustparse.evaluation.versions import versions
 from robustparse.files.json_text import as_written
 from robustparse.files.output_folders import locked, make_folder
 from robustparse.files.writing import write_json, write_pieces, written

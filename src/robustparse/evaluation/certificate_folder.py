@@ -27,9 +27,8 @@ from robustparse.evaluation.certified_scores import CertifiedScores
 from robustparse.evaluation.claim import claim
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.evaluation.record_files import RecordFile, read_record, stored_records
-from robustparse.evaluation.records import SUMMARY
+from robustparse.evaluation.records import SUMMARY, versions
 from robustparse.evaluation.shards import record_file, remove_record, write_shard
-from robustparse.evaluation.versions import versions
 from robustparse.files.json_text import as_written
 from robustparse.files.output_folders import locked, make_folder
 from robustparse.files.writing import write_json, written

@@ -14,7 +14,7 @@ from robustparse.attacks.victim import Victim, joined
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import Certificate
 from robustparse.evaluation.records import Count, Percentages, VictimRun, Word
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import Task, scored_parts
 from robustparse.types import Example, Mask
 
 CERTIFICATES = "certificates.jsonl"
@@ -210,8 +210,7 @@ def check_certificate(
         raise ValueError("gold belongs to another sentence")
     if [*record["certified"]] != [str(each) for each in edits]:
         raise ValueError("certified has other numbers of edits")
-    counted = np.ones(len(task.scores.counted(example.sentence, "none")), dtype=np.bool_)
-    counted[record.get("uncounted", [])] = False
+    counted = scored_parts(record, len(task.scores.counted(example.sentence, "none")))
     right = task.scores.correct(task.answers.from_record(record["clean"]), example, counted)
     for name in ("counted", *task.scores.sums):
         if right[name] != (record["counted"] if name == "counted" else record["clean"][name]):

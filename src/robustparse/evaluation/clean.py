@@ -1,13 +1,13 @@
 """Clean scores of a victim on examples."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from robustparse.attacks.victim import Victim
 from robustparse.data.batch import EncodedCorpus
+from robustparse.data.read_options import FileUse
 from robustparse.data.sampler import EvaluationLoader
 from robustparse.errors import check_least
 from robustparse.evaluation.accumulator import Sums, added
@@ -40,22 +40,8 @@ class AnsweringVictim(Victim, Protocol):
             InputError: names the first such sentence, counted from 1.
         """
 
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy = "none",
-        *,
-        gold: bool = True,
-    ) -> Iterator[str]:
-        """Yield warnings about the scores on a file; see `Files.warnings`.
-
-        Args:
-            examples: the sentences.
-            path: the file, for the messages.
-            punctuation: which punctuation is left out of the scores.
-            gold: whether gold answers are used.
-        """
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
+        """Yield warnings about the scores on a file; see `Files.warnings`."""
 
 
 def scores_of(

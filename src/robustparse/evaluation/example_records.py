@@ -10,7 +10,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.evaluation.record_files import StoredRecord, stored_records
 from robustparse.evaluation.records import EXAMPLES, ExampleRecord
 from robustparse.files.json_text import as_written
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import Task, scored_parts
 from robustparse.types import Example
 
 
@@ -114,8 +114,7 @@ def check_record(task: Task, record: ExampleRecord, example: Example) -> None:
         Exception: the record's values do not fit together; see `as_written`.
     """
     reading, new = task.files.reading(example), tuple(record["adversarial_tokens"])
-    counted = np.ones(len(example.sentence), dtype=np.bool_)
-    counted[record.get("uncounted", [])] = False
+    counted = scored_parts(record, len(example.sentence))
     _, clean, attacked = task.answers.of(record)
     result = AttackResult(
         example=example,

@@ -209,7 +209,13 @@ def pair_outcomes(
     answers = {each.id: each.answer for each in predictions(victim, numbered, checked=False)}
     losses = gold_losses(victim, numbered)
     rows_of = dict(zip(different, range(len(numbered)), strict=True))
-    right = [_is_right(victim.task, answers[each.id], each) for each in numbered]
+    scores = victim.task.scores
+    right = [
+        scores.complete(
+            scores.correct(answers[each.id], each, scores.counted(each.sentence, "none"))
+        )
+        for each in numbered
+    ]
 
     def outcome(operation: str, pair: PerturbedPair) -> PairOutcome:
         after, before = (rows_of[_text(each), str(each.gold)] for each in pair)
@@ -272,12 +278,6 @@ def pairs_report(outcomes: Mapping[str, Sequence[PairOutcome]]) -> dict[str, Any
     scores, worst = pair_scores(outcomes)
     rows = {name: asdict(one) for name, one in scores.items()}
     return {"perturbed_files": rows, "worst_case": worst}
-
-
-def _is_right(task: Task, answer: object, example: Example) -> bool:
-    counted = task.scores.counted(example.sentence, "none")
-    sums = task.scores.correct(answer, example, counted)
-    return task.scores.complete(sums)
 
 
 def _scores(rows: Sequence[PairOutcome]) -> PairScores:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 import msgspec
+import torch
 
+from robustparse import __version__
 from robustparse.files.paths import in_short
 from robustparse.tasks.task import Task
 
@@ -219,3 +221,8 @@ class RobustnessRecord:
     task: Task
     curve: Mapping[float, Mapping[str, float]]
     examples: Sequence[ExampleRecord]
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each library by its name."""
+    return {"robustparse": __version__, "torch": str(torch.__version__)}

@@ -17,8 +17,7 @@ from robustparse.errors import InputError
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.claim import differences
 from robustparse.evaluation.record_files import read_record
-from robustparse.evaluation.records import Count
-from robustparse.evaluation.versions import versions
+from robustparse.evaluation.records import Count, versions
 from robustparse.files.paths import in_short
 from robustparse.files.writing import write_json, written
 from robustparse.tasks.task import Task

@@ -22,7 +22,7 @@ from robustparse.evaluation.records import EXAMPLES, SUMMARY
 from robustparse.evaluation.significance import Interval, paired_bootstrap
 from robustparse.files.json_text import as_written
 from robustparse.tasks.registry import named
-from robustparse.tasks.task import Task
+from robustparse.tasks.task import Task, scored_parts
 from robustparse.types import Example, Mask, Sentence
 
 
@@ -80,9 +80,7 @@ def read_source(folder: Path) -> Source:
         adversarial.append(replace(copy, id=id_))
         originals.append(replace(copy, id=id_, sentence=replace(copy.sentence, words=before)))
         with as_written(folder / EXAMPLES, "attack", key=f"sentence {record['id']}"):
-            mask = np.ones(len(before), dtype=np.bool_)
-            mask[record.get("uncounted", [])] = False
-        counted.append(mask)
+            counted.append(scored_parts(record, len(before)))
     success = np.array([record["success"] for record in records], dtype=np.bool_)
     return Source(str(folder), task, originals, adversarial, success, counted)
 

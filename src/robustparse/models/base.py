@@ -24,6 +24,7 @@ from typing_extensions import TypeVar
 from robustparse.data.batch import Batch, EncodedCorpus
 from robustparse.data.datamodule import DataModule
 from robustparse.data.plain_texts import Text, examples_of
+from robustparse.data.read_options import FileUse
 from robustparse.data.robust_encoding import Encoding
 from robustparse.data.sampler import EvaluationLoader, Unit, forward_words
 from robustparse.data.vocab import Vocabulary
@@ -498,20 +499,12 @@ class Model(ResumableModule, Generic[States]):
             raise InputError(problem, path=path, remedy=remedy)
         self.task.files.check(examples, path, self.check, punctuation)
 
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
-        gold: bool = True,
-    ) -> Iterator[str]:
-        """Yield warnings about a file, see `Files.warnings`; ``gold`` as in `encode`."""
-        known = self.vocabulary.labels
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
+        """Yield warnings about a file, see `Files.warnings`."""
         texts = [self._read(example.sentence) for example in examples]
-        yield from (f"{path}: {warning}" for warning in self.encoder.warnings(texts))
-        if gold:
-            yield from self.task.files.warnings(examples, path, known, punctuation, training)
+        yield from (f"{use.path}: {warning}" for warning in self.encoder.warnings(texts))
+        if use.gold:
+            yield from self.task.files.warnings(examples, self.vocabulary.labels, use)
 
     def encode(
         self,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from robustparse.data.batch import Batch
+from robustparse.data.read_options import FileUse
 from robustparse.data.reading import Reading
 from robustparse.data.sampler import EvaluationLoader, forward_words
 from robustparse.errors import InputError, check_choice
-from robustparse.metrics import PunctuationPolicy
 from robustparse.models.base import Model
 from robustparse.models.encoders.dropout import evaluating
 from robustparse.models.encoders.word_table import UNKNOWN
@@ -105,15 +104,9 @@ class ModelVictim:
         for model in self.models:
             model.check(examples)
 
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy = "none",
-        gold: bool = True,
-    ) -> Iterator[str]:
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
         """See ``Model.warnings``; those of the first model."""
-        return self.model.warnings(examples, path, punctuation, gold=gold)
+        return self.model.warnings(examples, use)
 
     def intern(self, words: Sequence[str]) -> Ids:
         """Return the victim's rows of words, ``(words,)``."""

@@ -164,7 +164,7 @@ def check_objects(
 
 
 def check_nulls(
-    made: Callable[..., Any],
+    target: Callable[..., Any],
     values: Mapping[str, Any],
     key: str,
     arguments: Arguments | None = None,
@@ -173,7 +173,7 @@ def check_nulls(
     """Check that no setting is null although its type has no null.
 
     Args:
-        made: the class or function that takes the settings.
+        target: the class or function that takes the settings.
         values: the settings.
         key: of the settings as a whole; may be empty.
         arguments: the arguments that the settings were parsed from.
@@ -182,7 +182,7 @@ def check_nulls(
     Raises:
         InputError: names the first such setting.
     """
-    for each in misplaced_nulls(made, values, key):
+    for each in misplaced_nulls(target, values, key):
         file, line = (path, None) if arguments is None else arguments.position(each)
         raise InputError(
             "got null",

@@ -60,7 +60,7 @@ class ParsedCommand:
         if isinstance(values.get("attack"), Attack):
             values["attack"].recipe = Recipe.parsed(self.parser, self.options)
         if values.get("victim") is not None:
-            values["victim"].made_from = self.plain()["victim"]
+            values["victim"].made_from = self.plain_values()["victim"]
         for each, kind in _groups(self.function).items():
             values[each] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         return {each: values[each] for each in signature(self.function).parameters}
@@ -69,7 +69,7 @@ class ParsedCommand:
         """Return a group of plain options."""
         return kind(**{each.name: self.options[each.name] for each in fields(kind)})  # type: ignore[arg-type]
 
-    def plain(self) -> dict[str, Any]:
+    def plain_values(self) -> dict[str, Any]:
         """Return the options as plain values; objects as class paths and arguments."""
         plain: dict[str, Any] = json.loads(self.parser.dump(self.options, format="json"))
         return plain

@@ -8,15 +8,17 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 
-def misplaced_nulls(made: Callable[..., Any], values: Mapping[str, Any], key: str) -> Iterator[str]:
+def misplaced_nulls(
+    target: Callable[..., Any], values: Mapping[str, Any], key: str
+) -> Iterator[str]:
     """Yield the keys of the settings that are null although their type has no null.
 
     Args:
-        made: the class or function that takes the settings.
+        target: the class or function that takes the settings.
         values: the settings. Those of objects, which name their classes, are not looked into.
         key: of the settings as a whole; may be empty.
     """
-    for name, (hint, default) in _parameters(made).items():
+    for name, (hint, default) in _parameters(target).items():
         value = values.get(name, default)
         inner = f"{key}.{name}" if key else name
         if value is None and default is not None and not _takes_null(hint):
@@ -28,12 +30,12 @@ def misplaced_nulls(made: Callable[..., Any], values: Mapping[str, Any], key: st
 
 
 @cache
-def _parameters(made: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+def _parameters(target: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return type and default of each parameter; a class also takes those of its bases."""
     parameters: dict[str, tuple[Any, Any]] = {}
-    bases = made.__mro__ if isinstance(made, type) else ()
+    bases = target.__mro__ if isinstance(target, type) else ()
     constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
-    for function in constructors or [made]:
+    for function in constructors or [target]:
         try:
             hints = get_type_hints(function, include_extras=True)
             signature = inspect.signature(function)

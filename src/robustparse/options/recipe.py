@@ -73,12 +73,12 @@ class Recipe(NamedTuple):
 
     def attack(self) -> Attack:
         """Make the attack, which keeps this recipe."""
-        attack: Attack = made(Attack, self.settings)
+        attack: Attack = make_object(Attack, self.settings)
         attack.recipe = self
         return attack
 
 
-def made(kind: type, settings: dict[str, Any]) -> Any:
+def make_object(kind: type, settings: dict[str, Any]) -> Any:
     """Make an object from its class path and arguments, as the commands do.
 
     Raises:

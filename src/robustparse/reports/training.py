@@ -34,13 +34,26 @@ def read_training(folder: Path, name: str) -> tuple[Plot, ...]:
         InputError: ``metrics.csv`` is missing, or `fit` did not write it.
     """
     metrics = read_metrics(folder / FILE)
-    measures = _measures(metrics)
-    kinds = (
-        [_over_training(metrics, measure) for measure in measures],
-        [_by_budget(metrics, measure) for measure in measures],
-        [_against_budget(metrics, measure, name) for measure in measures],
-    )
-    return tuple(plot for plots in kinds for plot in plots if plot is not None)
+    logged = re.compile(r"(?:clean|robust)/(\w+)(?:@[0-9.]+)?")
+    names = {m[1] for key in metrics if (m := logged.fullmatch(key))} - {"queries"}
+    over_training, by_budget, against_budget = list[Plot](), list[Plot](), list[Plot]()
+    for measure in sorted(names, key=lambda measure: (measure == SUCCESS, measure)):
+        curves = [
+            _curve(label, metrics[f"{side}/{measure}"], metrics)
+            for side, label in SIDES.items()
+            if f"{side}/{measure}" in metrics
+        ]
+        over_training += _plot(measure, "over training", STEP, curves)
+        budgets = _budgets(metrics, measure)
+        drawn = _readable(sorted(budgets))
+        curves = [_curve(f"{budget:g} %", budgets[budget], metrics) for budget in drawn]
+        by_budget += _plot(measure, "over training, by edit budget", STEP, curves)
+        step = max((step for points in budgets.values() for step in points), default=0)
+        last = {each: points[step] for each, points in sorted(budgets.items()) if step in points}
+        curves = [Curve(name, tuple(last), tuple(last.values()))] if last else []
+        title = "against edit budget, last evaluation in training"
+        against_budget += _plot(measure, title, BUDGET, curves)
+    return (*over_training, *by_budget, *against_budget)
 
 
 def over_epochs(plot: Plot) -> list[Plot]:
@@ -78,45 +91,17 @@ def read_metrics(path: Path) -> Metrics:
     return dict(metrics)
 
 
-def _measures(metrics: Metrics) -> list[str]:
-    """List the scores that were evaluated, by name, then the success rate."""
-    logged = re.compile(r"(?:clean|robust)/(\w+)(?:@[0-9.]+)?")
-    names = {m[1] for name in metrics if (m := logged.fullmatch(name))} - {"queries"}
-    return sorted(names, key=lambda measure: (measure == SUCCESS, measure))
-
-
-def _over_training(metrics: Metrics, measure: str) -> Plot | None:
-    keys = {f"{side}/{measure}": label for side, label in SIDES.items()}
-    curves = [_curve(label, metrics[key], metrics) for key, label in keys.items() if key in metrics]
-    return _plot(measure, "over training", STEP, curves)
-
-
-def _by_budget(metrics: Metrics, measure: str) -> Plot | None:
-    budgets = _budgets(metrics, measure)
-    curves = [
-        _curve(f"{gamma:g} %", budgets[gamma], metrics) for gamma in _readable(sorted(budgets))
-    ]
-    return _plot(measure, "over training, by edit budget", STEP, curves)
-
-
-def _against_budget(metrics: Metrics, measure: str, name: str) -> Plot | None:
-    budgets = _budgets(metrics, measure)
-    step = max((step for points in budgets.values() for step in points), default=0)
-    last = {gamma: points[step] for gamma, points in sorted(budgets.items()) if step in points}
-    curves = [Curve(name, tuple(last), tuple(last.values()))] if last else []
-    return _plot(measure, "against edit budget, last evaluation in training", BUDGET, curves)
-
-
 def _budgets(metrics: Metrics, measure: str) -> dict[float, Points]:
     """Map budget in percent -> step -> value."""
     at = re.compile(rf"robust/{measure}@([0-9]+\.?[0-9]*)")
     return {float(m[1]): points for key, points in metrics.items() if (m := at.fullmatch(key))}
 
 
-def _plot(measure: str, title: str, x: str, curves: list[Curve]) -> Plot | None:
+def _plot(measure: str, title: str, x: str, curves: list[Curve]) -> list[Plot]:
+    """Return the plot of some curves; none without curves."""
     name = "Success rate" if measure == SUCCESS else score_label(measure)
     unit = "success rate" if measure == SUCCESS else name
-    return Plot(f"{name} {title}", x, f"{unit}, %", tuple(curves)) if curves else None
+    return [Plot(f"{name} {title}", x, f"{unit}, %", tuple(curves))] if curves else []
 
 
 def _curve(name: str, points: Points, metrics: Metrics) -> Curve:

@@ -4,19 +4,18 @@ The first text of a pair, as in entailment, is the context (`Sentence.context`).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.sample.reviews import sample_reviews
 from robustparse.data.text_files import read_texts
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources
-from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.metrics import percent
 from robustparse.tasks.certificate_drawing import CERTIFICATE_LEGEND, draw_answer
 from robustparse.tasks.task import Answers, Pictures, Record, Task
 from robustparse.tasks.text import TableFiles, TextScores, template
@@ -44,12 +43,7 @@ class ClassificationFiles(TableFiles):
         return text.strip()
 
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Warn of labels that the classifier does not know, and of its labels without a text."""
         unknown = [example for example in examples if example.gold not in known]
@@ -57,19 +51,19 @@ class ClassificationFiles(TableFiles):
             first = unknown[0]
             names = shorten(", ".join(map(repr, known)), 80, placeholder=" …")
             yield (
-                f"{first.place(path)}: label {first.gold!r}, which the classifier does not "
+                f"{first.place(use.path)}: label {first.gold!r}, which the classifier does not "
                 f"know (its labels are {names}): texts with this or other such labels, "
-                f"{len(unknown)} in all, {'are not learnt' if training else 'count as wrong'}"
-                + (_NAME_THEM if len(unknown) == len(examples) and not training else "")
+                f"{len(unknown)} in all, {'are not learnt' if use.training else 'count as wrong'}"
+                + (_NAME_THEM if len(unknown) == len(examples) and not use.training else "")
             )
         unused = [label for label in known if label not in {example.gold for example in examples}]
         if unused and len(examples) >= _USUAL * len(known):
             names = " or ".join(map(repr, unused))
             effect = (
-                "training may unlearn it" if training else "a text that gets it counts as wrong"
+                "training may unlearn it" if use.training else "a text that gets it counts as wrong"
             )
             yield (
-                f"{path}: no text has the label {names}, and the classifier has {len(known)} "
+                f"{use.path}: no text has the label {names}, and the classifier has {len(known)} "
                 f"labels: {effect}"
             )
 

@@ -17,13 +17,12 @@ from robustparse.data.conllu import (
     read_treebank,
     warn_of_labels,
 )
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.sample.treebank import sample_treebank
 from robustparse.data.sentence_lines import with_parse, with_words
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources, each_path, in_short
 from robustparse.metrics import (
-    PunctuationPolicy,
     attachment_scores,
     tree_sums,
     unmatched_punctuation,
@@ -45,7 +44,7 @@ from robustparse.tasks.task import (
     Scores,
     Task,
     reworded,
-    scored_words,
+    scored_parts,
 )
 from robustparse.tasks.tree_drawing import CERTIFICATE_LEGEND, LEGEND, draw_judged, draw_pair
 from robustparse.types import DependencyTree, Example
@@ -81,17 +80,12 @@ class DependencyFiles(Files):
         return f"{with_parse(block, answer or example.gold, words)}\n\n"
 
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Warn of labels that the parser does not know, and of tags that mark no punctuation."""
-        effect = "train heads only" if training else UNLEARNED
-        labels = warn_of_labels(examples, path, known, effect)
-        yield from filter(None, [labels, unmatched_punctuation(examples, punctuation)])
+        effect = "train heads only" if use.training else UNLEARNED
+        labels = warn_of_labels(examples, use.path, known, effect)
+        yield from filter(None, [labels, unmatched_punctuation(examples, use.punctuation)])
 
     def project(
         self, example: Example, words: Sequence[str], origins: Sequence[int]
@@ -119,7 +113,7 @@ class DependencyAnswers(Answers):
     """`DependencyTree` objects."""
 
     gold_type = DependencyTree
-    part = "arc"
+    part_name = "arc"
 
     def to_record(self, answer: DependencyTree) -> dict[str, Any]:
         """Return heads and labels as lists."""
@@ -161,7 +155,7 @@ class DependencyAnswers(Answers):
         """
         gold, before, after = self.of(record)
         changed = {position + 1 for position in record["edited"]}
-        compared = scored_words(record)
+        compared = scored_parts(record, len(gold.heads))
         ends = zip(gold.heads, before.heads, after.heads, strict=True)
         for position, heads in enumerate(ends):
             compared[position] &= changed.isdisjoint((position + 1, *heads))
@@ -198,8 +192,9 @@ class DependencyScores(Scores):
 
     def right(self, record: Record, when: str) -> dict[str, NDArray[np.bool_]]:
         """See `Scores.right`; each counted word is a part."""
-        answers, counted = DependencyAnswers(), scored_words(record)
+        answers = DependencyAnswers()
         gold, *both = answers.of(record)
+        counted = scored_parts(record, len(gold.heads))
         answer = both[ANSWERS.index(when) - 1]
         heads = np.array(answer.heads) == np.array(gold.heads)
         pairs = zip(answers.parts(answer), answers.parts(gold), strict=True)

@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.reading import Reading
 from robustparse.data.sample.questions import sample_questions
 from robustparse.data.tables import without_raw
@@ -26,7 +25,7 @@ from robustparse.grammars import (
     language_of,
     tranx_match,
 )
-from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.metrics import percent
 from robustparse.tasks.certificate_drawing import CERTIFICATE_LEGEND, draw_answer
 from robustparse.tasks.task import Answers, Pictures, Record, Task
 from robustparse.tasks.text import TableFiles, TextScores, template
@@ -120,12 +119,7 @@ class SemanticFiles(TableFiles):
         return Example(first.id, Sentence(words), form)
 
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Warn of tokens of forms that the parser does not know, and of slots without a word."""
         names = set(known)
@@ -133,17 +127,17 @@ class SemanticFiles(TableFiles):
         if unknown:
             tokens = sorted(set().union(*(new for _, new in unknown)))
             yield (
-                f"{unknown[0][0].place(path)}: tokens of logical forms that the parser never saw "
-                f"in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
-                f"{'are not learnt' if training else 'count as wrong'}"
+                f"{unknown[0][0].place(use.path)}: tokens of logical forms that the parser never "
+                f"saw in training ({', '.join(tokens)}): the {len(unknown)} utterances with them "
+                f"{'are not learnt' if use.training else 'count as wrong'}"
             )
         lost = [each for each in examples if _lacks_slots(each)]
         if lost:
-            places = [each.place(path) for each in lost[:_LISTED]]
+            places = [each.place(use.path) for each in lost[:_LISTED]]
             more = ", …" if len(lost) > _LISTED else ""
             yield (
-                f"{path}: {len(lost)} utterances do not hold every slot of their logical forms, "
-                f"which a parser could only guess: {', '.join(places)}{more}"
+                f"{use.path}: {len(lost)} utterances do not hold every slot of their logical "
+                f"forms, which a parser could only guess: {', '.join(places)}{more}"
             )
 
     def _unknown_tokens(self, example: Example, known: Set[str]) -> set[str]:

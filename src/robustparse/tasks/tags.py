@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.read_options import ReadOptions
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.read_options import FileUse, ReadOptions
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.sentence_lines import in_treebank, with_words
 from robustparse.data.tables import row_text, table_text
 from robustparse.data.tags.schemes import INSIDE, OUTSIDE, Span, repaired, spans, split_tag
@@ -23,7 +23,7 @@ from robustparse.data.tags.tag_rows import row_of, tagged_row
 from robustparse.data.tags.tagged_sentences import ENDINGS, file_kind, read_tags, tagged_block
 from robustparse.errors import InputError
 from robustparse.files.paths import Sources
-from robustparse.metrics import PunctuationPolicy, percent
+from robustparse.metrics import percent
 from robustparse.tasks.certificate_drawing import (
     CERTIFICATE_LEGEND,
     at_edits,
@@ -42,7 +42,7 @@ from robustparse.tasks.task import (
     Task,
     Written,
     reworded,
-    scored_words,
+    scored_parts,
 )
 from robustparse.tasks.text import template
 from robustparse.types import Example, TagSequence
@@ -94,12 +94,7 @@ class TagFiles(Files):
         )
 
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Warn of tags that the tagger does not know, and of labels if it knows any."""
         names = set(known)
@@ -113,9 +108,9 @@ class TagFiles(Files):
             tags = ", ".join(
                 sorted(tag.strip() for tag in set().union(*(new for _, new in unknown)))
             )
-            effect = "are not learnt" if training else "count as wrong"
+            effect = "are not learnt" if use.training else "count as wrong"
             yield (
-                f"{unknown[0][0].place(path)}: tags that the tagger does not know ({tags}) "
+                f"{unknown[0][0].place(use.path)}: tags that the tagger does not know ({tags}) "
                 f"{effect}, in {len(unknown)} sentences"
             )
 
@@ -167,7 +162,7 @@ class TagAnswers(Answers):
     """`TagSequence` objects."""
 
     gold_type = TagSequence
-    part = "tag"
+    part_name = "tag"
 
     def to_record(self, answer: TagSequence) -> dict[str, Any]:
         """Return the tags as a list, and the label if there is one."""
@@ -326,7 +321,7 @@ class TagScores(Scores):
         """See `Scores.right`; a span is a part at its first word."""
         gold, *answers = TagAnswers().of(record)
         answer = answers[ANSWERS.index(when) - 1]
-        counted = scored_words(record)
+        counted = scored_parts(record, len(gold.tags))
         right, predicted = {*spans(gold.tags)}, {*spans(answer.tags)}
         tags = np.array([a == b for a, b in zip(answer.tags, gold.tags, strict=True)], np.bool_)
         starts = (_starts(each, len(counted)) for each in (predicted & right, predicted, right))

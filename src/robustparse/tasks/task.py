@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from robustparse.data.read_options import ReadOptions
+from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.reading import Reading
 from robustparse.data.sample.generator import Sample
 from robustparse.data.sentence_lines import as_copy, has_graph, in_treebank
@@ -132,21 +132,14 @@ class Files(ABC):
 
     @abstractmethod
     def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        known: Collection[str],
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
+        self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
         """Yield warnings about whatever lowers scores on these examples, or harms training.
 
         Args:
             examples: the examples of a file, or of several as of one.
-            path: names them all; an example names its own file.
             known: the labels that the model has learnt.
-            punctuation: the words that are scored.
-            training: whether the examples are trained on rather than scored.
+            use: what they are used for.
         """
 
     def surface(self, example: Example) -> Sentence:
@@ -218,12 +211,12 @@ class Answers(ABC):
         gold_type: the type of gold answers.
         language: the language of logical forms; None without logical forms, or if their tokens
             tell it.
-        part: the name of a part of an answer, such as ``arc``; each word has one.
+        part_name: the name of a part of an answer, such as ``arc``; each word has one.
     """
 
     gold_type: type = str
     language: str | None = None
-    part: str = "answer"
+    part_name: str = "answer"
 
     @abstractmethod
     def to_record(self, answer: Any) -> dict[str, Any]:
@@ -270,8 +263,8 @@ class Answers(ABC):
         """
         parts = self.parts(answer)
         if parts is not None and len(parts) != words:
-            problem, expected = f"got {len(parts)} {self.part}s", f"{words}, one for each word"
-            raise InputError(problem, key=f"{self.part}s", expected=expected)
+            problem, expected = f"got {len(parts)} {self.part_name}s", f"{words}, one for each word"
+            raise InputError(problem, key=f"{self.part_name}s", expected=expected)
 
     def of(self, record: Record) -> list[Any]:
         """Return the three `ANSWERS` of a line.
@@ -459,8 +452,8 @@ def reworded(sentence: Sentence, words: Sequence[str], origins: Sequence[int]) -
     return replace(sentence, words=tuple(words), **tags)
 
 
-def scored_words(record: Record) -> NDArray[np.bool_]:
-    """Return which words of a line of ``examples.jsonl`` are scored, ``(words,)``."""
-    scored = np.ones(len(record["tokens"]), dtype=np.bool_)
+def scored_parts(record: Record, number: int) -> NDArray[np.bool_]:
+    """Return which of this number of parts of a line's answer are scored, ``(number,)``."""
+    scored = np.ones(number, dtype=np.bool_)
     scored[record.get("uncounted", [])] = False
     return scored

@@ -13,7 +13,9 @@ certain batch is about to start. They also hold the latest metrics, which ``Earl
 import logging
 import shutil
 import signal
+import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytorch_lightning as pl
@@ -23,8 +25,7 @@ from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
 from robustparse.errors import InputError, Stopped, check_least
 from robustparse.files.writing import writing
-from robustparse.lightning import restore_callback_metrics, set_next_batch
-from robustparse.tracking.stop_request import StopRequest
+from robustparse.lightning import after_signal_handlers, restore_callback_metrics, set_next_batch
 
 FILE = "last.ckpt"
 OLD = f"{FILE}.old"
@@ -182,3 +183,39 @@ def _keep_old(trainer: pl.Trainer, copied: bool = False) -> None:
             aside.unlink(missing_ok=True)
     else:
         path.rename(old)
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+
+
+class StopRequest:
+    """Records the signals that stop a run: SIGTERM, or a cluster's SIGUSR1 before the time limit.
+
+    Lightning's handlers communicate or save inside the signal handler: in the middle of a step, or
+    while another process waits in another collective operation. Here a handler only records the
+    signal. When a batch starts, the processes compare what they received, so that a signal to one
+    of them stops all at the same step, after the same checkpoint.
+    """
+
+    def __init__(self) -> None:
+        self._received = 0
+
+    def install_with(self, trainer: pl.Trainer) -> None:
+        """Handle the signals of the next run; Lightning restores the handlers at its end."""
+        after_signal_handlers(trainer, self._install)
+
+    def _install(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                signal.signal(number, self._record)
+
+    def agreed(self, trainer: pl.Trainer) -> int:
+        """Return the number of a signal that any process received, or 0; all processes call it."""
+        if trainer.world_size == 1:
+            return self._received
+        highest = torch.tensor(self._received, device=trainer.strategy.root_device)
+        torch.distributed.all_reduce(highest, torch.distributed.ReduceOp.MAX)
+        return int(highest)
+
+    def _record(self, number: int, _: FrameType | None) -> None:
+        self._received = number

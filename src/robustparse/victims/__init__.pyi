@@ -1,10 +1,9 @@
 from .black_box import BlackBox, FunctionVictim
 from .endpoint import Endpoint
-from .hugging_face import HuggingFaceClassifier
+from .hugging_face import HuggingFaceClassifier, HuggingFaceTagger
 from .json_service import Http
-from .pipeline import Spacy
 from .service import Service
-from .taggers import HuggingFaceTagger, SpacyTagger
+from .spacy_pipelines import Spacy, SpacyTagger
 
 __all__ = [
     "BlackBox",

@@ -9,16 +9,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from robustparse.attacks.victim import Scores
+from robustparse.data.read_options import FileUse
 from robustparse.data.reading import Reading
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, Stopped, check_choice, check_least, reason
-from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.registry import named
 from robustparse.tasks.semantic import semantic_task
 from robustparse.tasks.task import Task
@@ -230,16 +229,10 @@ class BlackBox(ABC):
             if self.pairs and not example.sentence.context:
                 raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy = "none",
-        gold: bool = True,
-    ) -> Iterator[str]:
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
         """Warn of labels or tags that the victim cannot answer; its training data are unknown."""
-        if gold and self.answerable is not None:
-            yield from self.task.files.warnings(examples, path, self.answerable, punctuation)
+        if use.gold and self.answerable is not None:
+            yield from self.task.files.warnings(examples, self.answerable, use)
 
     def _encoded_answers(self, asked: list[Any]) -> list[Any]:
         """Call the victim once and encode its answers."""

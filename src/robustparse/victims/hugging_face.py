@@ -1,10 +1,10 @@
-"""A fine-tuned Hugging Face classifier, unchanged."""
+"""Fine-tuned Hugging Face classifiers and taggers, unchanged."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,18 +13,48 @@ from torch.nn.functional import cross_entropy
 
 from robustparse.attacks.victim import Loss
 from robustparse.data.sampler import forward_words
+from robustparse.data.tags.schemes import BEGIN, INSIDE, OUTSIDE, scheme_of, split_tag, to_bio
 from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.pretrained.foreign_code import settings_in
-from robustparse.pretrained.loaded_model import LoadedModel, WeightPrecision
-from robustparse.pretrained.loading import CLASSIFIER, model_folder, output_names
-from robustparse.types import Floats, Ids, Mask
+from robustparse.pretrained.loaded_model import AnyKind, LoadedModel, WeightPrecision
+from robustparse.pretrained.loading import CLASSIFIER, TAGGER, model_folder, output_names
+from robustparse.types import Floats, Ids, Mask, TagSequence
 from robustparse.victims.black_box import BlackBox, Pairs, Texts
 
 _MARGIN = 1.0  # of Zheng et al. (2020, equation 4)
 
 
-class HuggingFaceClassifier(BlackBox):
+class HuggingFaceModel(BlackBox):
+    """A saved model of Hugging Face, or one on the hub, with its tokenizer; loaded at first use."""
+
+    kind: ClassVar[AnyKind]
+    model: str
+    precision: WeightPrecision
+    download: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the model, without the folders above it."""
+        return Path(self.model).name
+
+    @property
+    def unknown_word(self) -> str:
+        """The tokenizer's unknown token, or its mask token if it has none."""
+        tokenizer = self._loaded.tokenizer
+        return str(tokenizer.unk_token or tokenizer.mask_token or super().unknown_word)
+
+    @property
+    def batch_words(self) -> int:  # type: ignore[override]
+        """See ``forward_words``."""
+        return forward_words(torch.device(chosen_device("device", self.device)), None)
+
+    @cached_property
+    def _loaded(self) -> LoadedModel:
+        return LoadedModel(self.model, self.kind, self.precision, self.device, self.download)
+
+
+class HuggingFaceClassifier(HuggingFaceModel):
     """Any ``AutoModelForSequenceClassification``, of single texts or of pairs.
 
     The answers are those of the model's own ``pipeline``: the tokenizer reads the words of a text,
@@ -46,6 +76,8 @@ class HuggingFaceClassifier(BlackBox):
         InputError: there is no such model, it names code of its own, it is a regression or answers
             several labels at once, or the number of labels is wrong.
     """
+
+    kind = "classifier"
 
     def __init__(
         self,
@@ -72,22 +104,6 @@ class HuggingFaceClassifier(BlackBox):
         self.download = download
         self.training = [] if training is None else self.task.files.read(training)
         self._vectors: dict[int, Floats] = {}
-
-    @property
-    def name(self) -> str:
-        """The name of the model, without the folders above it."""
-        return Path(self.model).name
-
-    @property
-    def unknown_word(self) -> str:
-        """The tokenizer's unknown token, or its mask token if it has none."""
-        tokenizer = self._loaded.tokenizer
-        return str(tokenizer.unk_token or tokenizer.mask_token or super().unknown_word)
-
-    @property
-    def batch_words(self) -> int:  # type: ignore[override]
-        """See ``forward_words``."""
-        return forward_words(torch.device(chosen_device("device", self.device)), None)
 
     @torch.inference_mode()
     def answer(self, texts: Texts | Pairs) -> list[tuple[str, Floats]]:
@@ -147,7 +163,7 @@ class HuggingFaceClassifier(BlackBox):
 
     @cached_property
     def _loaded(self) -> LoadedModel:
-        loaded = LoadedModel(self.model, "classifier", self.precision, self.device, self.download)
+        loaded = super()._loaded
         tokenizer, network = loaded.tokenizer, loaded.network
         if tokenizer.pad_token is None:  # as of GPT-2; the attention mask hides what pads
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
@@ -212,6 +228,79 @@ class HuggingFaceClassifier(BlackBox):
 
     def _gold(self, gold: Sequence[Any]) -> Tensor:
         return torch.tensor(list(gold), device=self._loaded.device)
+
+
+class HuggingFaceTagger(HuggingFaceModel):
+    """Any ``AutoModelForTokenClassification``.
+
+    The tag of a word is that of its first piece; tags of spans are read in the model's scheme and
+    become BIO, repaired as conlleval reads them.
+
+    Args:
+        model: the folder of a saved model, or its name on the hub.
+        device: ``auto`` takes a GPU if there is one; ``--device`` of a command comes first.
+        precision: number format of the model.
+        download: whether to download a model that is not in the local cache.
+        training: a file of training sentences; see `BlackBox`.
+        batch_texts: largest number of texts in one forward pass.
+
+    Raises:
+        InputError: there is no such model, it names code of its own, or a sentence has more pieces
+            than it reads.
+    """
+
+    kind = "tagger"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        device: str = "auto",
+        precision: WeightPrecision = "float32",
+        download: bool = False,
+        training: str | None = None,
+        batch_texts: int = 64,
+    ) -> None:
+        super().__init__("tags", batch_texts=batch_texts)
+        path = model_folder(model, download, TAGGER) / "config.json"
+        self.tags = output_names(path, settings_in(path, TAGGER))
+        self.model, self.device, self.precision = model, device, precision
+        self.download = download
+        self.training = [] if training is None else self.task.files.read(training)
+
+    @property
+    def answerable(self) -> list[str]:
+        """The tags of the model in BIO."""
+        parts = map(split_tag, self.tags)
+        return [
+            name
+            for prefix, kind in parts
+            for name in ([BEGIN + kind, INSIDE + kind] if prefix else [kind])
+        ]
+
+    @torch.inference_mode()
+    def answer(self, texts: Texts) -> list[TagSequence]:
+        """Tag sentences."""
+        loaded = self._loaded
+        inputs: Any = loaded.tokenizer(
+            texts, is_split_into_words=True, padding=True, return_tensors="pt"
+        )
+        pieces = inputs["input_ids"].shape[1]
+        if pieces > loaded.max_pieces:
+            problem = f"a sentence has {pieces} pieces, over the limit of {loaded.max_pieces}"
+            raise InputError(problem, key="victim", remedy="take the sentence out of the data")
+        best = loaded.network(**inputs.to(loaded.device)).logits.argmax(-1).tolist()
+        scheme = scheme_of([self.tags])
+        answers = []
+        for row, (words, tags) in enumerate(zip(texts, best, strict=True)):
+            # A word without a piece, such as a zero-width blank, gets O, or the first tag if there
+            # is no O.
+            of_words = [OUTSIDE if OUTSIDE in self.tags else self.tags[0]] * len(words)
+            for piece, word in reversed([*enumerate(inputs.word_ids(row))]):
+                if word is not None:
+                    of_words[word] = self.tags[tags[piece]]
+            answers.append(TagSequence(to_bio(of_words, scheme, repair=True)))
+        return answers
 
 
 def _labels(model: str, download: bool) -> list[str]:

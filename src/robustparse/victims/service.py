@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from robustparse.attacks.disk_cache import DiskCache
 from robustparse.attacks.victim import Scores
+from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError, check_least
-from robustparse.metrics import PunctuationPolicy
 from robustparse.tasks.task import Task
 from robustparse.types import Example
 from robustparse.victims.background_loop import BackgroundLoop
@@ -244,15 +244,9 @@ class Service(BlackBox):
             "disagreements": self._disagreements,
         }
 
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy = "none",
-        gold: bool = True,
-    ) -> Iterator[str]:
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
         """Warn of unknown labels, and if no file keeps the answers."""
-        yield from super().warnings(examples, path, punctuation, gold)
+        yield from super().warnings(examples, use)
         if self.cache is None:
             yield (
                 "the answers of the service are not kept, so a resumed run asks again: name a file "

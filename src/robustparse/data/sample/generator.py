@@ -4,6 +4,13 @@ Rules are text: `PHRASE weight: child child ...`, where upper-case children are 
 children lexical classes, and `/label` is the label of a child. `!` marks a decisive slot: the
 answer depends on the class of its word. Such slots contain mostly frequent words, so that a model
 can learn them; rare words appear in other slots, where their class does not matter.
+
+The words of each class are in text files in this folder. In the treebank, a class decides an
+attachment: a tool or a part after "with", a transitive or an intransitive participle before a
+plural noun. All words of a class have the same tags, and no form is in two classes, so that a word
+may replace another word of its class without changing the parse. The words of two classes have two
+tags each (`dual`: work as a noun or a verb; `erg`: trained as a past tense or a participle); only
+the rest of the sentence shows which tag is right.
 """
 
 from bisect import bisect_right
@@ -11,13 +18,37 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from robustparse.data.sample.words import WordClass
 from robustparse.errors import check_choice
 from robustparse.types import Example
+
+
+class WordClass(NamedTuple):
+    """The words of a lexical class and the (universal, Penn) tags that each of them may carry."""
+
+    tags: tuple[tuple[str, str], ...]
+    words: tuple[str, ...]
+
+
+def read_words(name: str) -> Mapping[str, WordClass]:
+    """Read a file: indented lines hold the words of the class that is named before them."""
+    classes: dict[str, WordClass] = {}
+    word_class = ""
+    for line in (files(__package__) / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith(" "):
+            tags, words = classes[word_class]
+            classes[word_class] = WordClass(tags, (*words, *line.split()))
+        elif not line.startswith("#"):
+            word_class, *pairs = line.split()
+            tags = tuple((upos, tag) for upos, _, tag in (pair.partition("/") for pair in pairs))
+            classes[word_class] = WordClass(tags, ())
+    return MappingProxyType(classes)
+
 
 SPLITS = {"train": 1400, "dev": 200, "test": 400}
 LENGTHS = range(5, 21)

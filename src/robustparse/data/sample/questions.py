@@ -11,8 +11,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-from robustparse.data.sample.generator import Generator, Lexicon, Phrase, Sample, read_rules
-from robustparse.data.sample.words import read_words
+from robustparse.data.sample.generator import (
+    Generator,
+    Lexicon,
+    Phrase,
+    Sample,
+    read_rules,
+    read_words,
+)
 from robustparse.types import Example, LogicalForm, Sentence
 
 OPINIONS = ("good", "bad", "liked", "hated", "person")

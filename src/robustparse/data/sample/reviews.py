@@ -9,8 +9,7 @@ words of the writer therefore fool it until adversarial training teaches it the 
 
 from functools import lru_cache
 
-from robustparse.data.sample.generator import Generator, Lexicon, Sample, read_rules
-from robustparse.data.sample.words import read_words
+from robustparse.data.sample.generator import Generator, Lexicon, Sample, read_rules, read_words
 from robustparse.types import Example, Sentence
 
 LABELS = ("positive", "negative", "mixed")

@@ -8,12 +8,20 @@ of Zheng et al. (2020), therefore costs it much; adversarial training teaches it
 seed chooses the words of each class, the frequent ones among them, and the sentences.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
-from robustparse.data.sample.generator import Generator, Lexicon, Phrase, Sample, read_rules
+from robustparse.data.sample.generator import (
+    SPLITS,
+    Generator,
+    Lexicon,
+    Phrase,
+    Sample,
+    read_rules,
+    read_words,
+)
 from robustparse.data.sample.rules import RULES
-from robustparse.data.sample.words import read_words
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, Sentence, TagSequence
 
 # Substitutes come from the same class of content words; function words are never substituted.
 CONTENT = read_words("content_words.txt")
@@ -59,3 +67,17 @@ def treebank_lexicon(seed: int = 0) -> dict[str, list[str]]:
         for word in words
         for _, tag in CONTENT[word_class].tags
     }
+
+
+@lru_cache(maxsize=4)
+def sample_tags(seed: int = 0) -> Sample:
+    """Return the sample treebank of a seed with each word's dependency label as its tag.
+
+    As in the treebank, the lexical class of a word decides some labels.
+    """
+    treebank = sample_treebank(seed)
+    return Sample(**{split: [*map(_tagged, treebank.split(split))] for split in SPLITS})
+
+
+def _tagged(example: Example) -> Example:
+    return replace(example, gold=TagSequence(example.gold.labels))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.data.datamodule import DataModule
-from robustparse.data.sample.tags import sample_tags
+from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.tags.tag_rows import row_columns
 from robustparse.data.tags.tagged_sentences import ENDINGS, read_tags
 from robustparse.types import Example

@@ -6,7 +6,6 @@ the other texts of a batch.
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 from torchmetrics import Metric
 
 from robustparse.data.batch import Batch, Column
+from robustparse.data.read_options import FileUse
 from robustparse.data.vocab import Vocabulary
 from robustparse.errors import InputError, check_rates
 from robustparse.metrics import ExactMatch, PunctuationPolicy
@@ -145,13 +145,12 @@ class TextClassifier(Model[Tensor]):
         scores = [of_member.detach().double() for of_member in states]
         return (mean_scores(scores, self.mean).softmax(1).cpu().numpy(),)
 
-    def warnings(
-        self, examples: Sequence[Example], path: str | Path, *args: Any, **options: Any
-    ) -> Iterator[str]:
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
         """See `Model`; also warns about pairs if only the second text is read."""
-        yield from super().warnings(examples, path, *args, **options)
+        yield from super().warnings(examples, use)
         if not self.reads_pairs and any(example.sentence.context for example in examples):
-            yield f"{path}: pairs of texts, of which {type(self).__name__} reads only the second"
+            name = type(self).__name__
+            yield f"{use.path}: pairs of texts, of which {name} reads only the second"
 
 
 def check_contextual(owner: str, encoder: Encoder, remedy: str) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from robustparse.data.batch import Batch
+from robustparse.data.read_options import FileUse
 from robustparse.data.utterances.stems import are_stems
 from robustparse.errors import InputError, check_least, located
 from robustparse.grammars import (
@@ -141,24 +142,19 @@ class SemanticParser(Model[States]):
             remedy=f"correct {methods} in the language {self.language.name}, or its operators",
         )
 
-    def warnings(
-        self,
-        examples: Sequence[Example],
-        path: str | Path,
-        punctuation: PunctuationPolicy = "none",
-        training: bool = False,
-        gold: bool = True,
-    ) -> Iterator[str]:
+    def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
         """See `Model`; also warns about forms longer than `longest`."""
-        yield from super().warnings(examples, path, punctuation, training, gold)
+        yield from super().warnings(examples, use)
         steps = [
-            self.codec.steps(self.codec.columns_of(example.gold)) for example in examples if gold
+            self.codec.steps(self.codec.columns_of(example.gold))
+            for example in examples
+            if use.gold
         ]
         sizes = zip(examples, steps, strict=False)
         long = [example for example, size in sizes if size > self.longest]
         if long:
             yield (
-                f"{long[0].place(path)}: a logical form of {max(steps)} steps, over the limit of "
-                f"{self.longest} (model.init_args.longest): the {len(long)} utterances with such "
-                "forms count as wrong"
+                f"{long[0].place(use.path)}: a logical form of {max(steps)} steps, over the limit "
+                f"of {self.longest} (model.init_args.longest): the {len(long)} utterances with "
+                "such forms count as wrong"
             )
