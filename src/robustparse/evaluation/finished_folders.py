@@ -107,6 +107,30 @@ def read_scores(folder: Path, name: str = "") -> ScoresRecord:
         )
 
 
+def check_scored(folder: Path) -> None:
+    """Check that the scores in a folder are of the victims and the data that were attacked there.
+
+    Raises:
+        InputError: ``scores.json`` or ``run.json`` is damaged, or they name other files.
+    """
+    scores, run = read_record(folder / SCORES, dict[str, Any], SCORES_REMEDY), read_run(folder)
+    for key, scored, attacked in (
+        ("victims", scores.get("checkpoints"), run.get("victims")),
+        ("data", scores.get("data"), run.get("data")),
+    ):
+        if scored is not None and attacked is not None and scored != attacked:
+            raise InputError(
+                f"the {key} are {_listed(scored)}",
+                path=folder / SCORES,
+                expected=f"{_listed(attacked)}, as in {RUN}",
+                remedy="write attacks and scores of other victims and data to other folders",
+            )
+
+
+def _listed(names: str | Sequence[str]) -> str:
+    return names if isinstance(names, str) else ", ".join(names)
+
+
 def _chosen(row: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
     return {name: row[name] for name in names}
 
