@@ -12,12 +12,12 @@ from robustparse.api.printed_tables import plain_table, print_table
 from robustparse.api.victim_sources import VictimSource
 from robustparse.cli.options import DecodingOptions, VictimOptions, as_list, check_distinct
 from robustparse.errors import InputError, say
+from robustparse.evaluation.records import TRANSFER
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transferred
 from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import write_json
 from robustparse.metrics import score_name
-from robustparse.reports.transfer_maps import FILE
 from robustparse.victims.black_box import BlackBox
 
 
@@ -64,7 +64,7 @@ def transfer(
         }
         record = {"version": __version__, "task": task.name, "sources": names, "targets": targets}
         counts = {"n_sentences": len(sources[0].originals)}
-        write_json(make_folder(Path(out)) / FILE, {**record, **counts, "rates": rates})
+        write_json(make_folder(Path(out)) / TRANSFER, {**record, **counts, "rates": rates})
     for score in task.scores.names:
         print_table(
             _table(score, names, targets, [[c[score] for c in column] for column in columns])

@@ -21,7 +21,7 @@ from robustparse.errors import InputError, say
 from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.comparison import Difference, is_evaluated
 from robustparse.evaluation.finished_folders import check_scored, read_scores
-from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, ScoresRecord
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, TRANSFER, ScoresRecord
 from robustparse.evaluation.rows import PERTURBED
 from robustparse.evaluation.shared_adversaries import shared_adversaries
 from robustparse.evaluation.significance import Interval
@@ -64,7 +64,6 @@ from robustparse.reports.summary import same_attack, summarize
 from robustparse.reports.tables import MISSING, Section, Table, by_task, rounded
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
-from robustparse.reports.transfer_maps import FILE as TRANSFER
 from robustparse.reports.transfer_maps import HeatMap, read_heat_maps
 from robustparse.reports.worst_of_attacks import TITLE, worst_table
 from robustparse.tasks.certificate_drawing import at_edits, most_edits
