@@ -432,7 +432,7 @@ CONFIGURATIONS = [
         "model:\n  class_path: robustparse.models.BiaffineParser\n  arc_dim: 8\n",
         *("bad.yaml:3: model.arc_dim: stands next to class_path", "below init_args"),
     ),
-    ("model: gone.yaml", "bad.yaml: model: gone.yaml: no such file"),
+    ("model: gone.yaml", "bad.yaml:1: model: gone.yaml: no such file"),
     ("model: {class_path: biaffineparser}", "bad.yaml:1: ", "did you mean BiaffineParser?"),
     ("model: {class_path: robustparse.models.NoSuch}", "bad.yaml:1: model.class_path", "NoSuch"),
     ("model: {class_path: robustparse.data.TreebankDataModule}", "model", "TreebankDataModule"),

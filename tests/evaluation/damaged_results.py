@@ -26,7 +26,14 @@ from robustparse.evaluation.attack_folder import collect_into
 from robustparse.evaluation.attack_processes import Records, Speed
 from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.finished_folders import read_scores
-from robustparse.evaluation.records import EXAMPLES, PAIR_MEASURES, RUN, SCORES, SUMMARY
+from robustparse.evaluation.records import (
+    EXAMPLES,
+    PAIR_MEASURES,
+    RUN,
+    SCORES,
+    SUMMARY,
+    TRANSFER,
+)
 from robustparse.models.checkpoint import read_checkpoint
 from robustparse.models.load import load
 from robustparse.options.recipe import Recipe
@@ -37,7 +44,6 @@ from robustparse.reports.leaderboard import board
 from robustparse.reports.new_entry import About, make_entry
 from robustparse.reports.page import read_contents
 from robustparse.reports.training import read_metrics
-from robustparse.reports.transfer_maps import FILE as TRANSFER
 from robustparse.reports.transfer_maps import read_heat_maps, short_names
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.types import Example, Sentence

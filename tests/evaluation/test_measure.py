@@ -192,6 +192,32 @@ def test_folders_that_are_no_finished_attack(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        (("summary.json", "certificates.jsonl"), "certify"),
+        (("transfer.json",), "transfer"),
+        (("scores.json",), "evaluate"),
+        (("config.yaml",), "fit"),
+        (("summary.json", "examples.jsonl", "config.yaml", "scores.json"), None),
+    ],
+)
+def test_a_folder_of_another_command_is_named_by_it(tmp_path, files, command):
+    folder = write_folder(tmp_path)
+    for name in ("summary.json", "examples.jsonl"):
+        if name not in files:
+            (folder / name).unlink()
+    for name in files:
+        (folder / name).touch()
+    if command is None:
+        assert read_finished(folder)[1]
+    else:
+        with pytest.raises(InputError) as error:
+            read_finished(folder)
+        assert (error.value.path, error.value.line) == (str(folder), None)
+        assert command in error.value.found
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"tokens": "a dog"},

@@ -75,6 +75,7 @@ def test_trees_by_hand():
         *[("lambda", form) for form in ("( f ,", ")", "( f ( g )")],
         *[("prolog", form) for form in ("", "a (", "a ( )", "a ) b", "a ( ANS ) ,", "a , , b")],
         *[("prolog", form) for form in ("a ( b ) c", "\\+", "( a ;", "; a", "a ( b")],
+        *[("prolog", form) for form in ("a ( 'b , c' )", 'a ( "b" , \' )')],
     ],
 )
 def test_what_is_no_form_is_refused_and_never_right(language: str, form: str):

@@ -8,7 +8,7 @@ from robustparse.options.arguments import checked
 
 FIRST = """trainer: {callbacks: [FGM]}
 data: {init_args: {columns: [a, b]}}
-model: {init_args: {arc_dim: 8}}
+model: {init_args: {arc_dim: 8, optimization: {seed: 1}}}
 """
 LAST = """model:
   init_args:
@@ -19,6 +19,7 @@ data: {init_args: {columns: [c]}}
 trainer:
   max_steps: 4
   callbacks+: [PGD]
+model.optimization: [3]
 """
 
 
@@ -31,6 +32,7 @@ trainer:
         ("model.label_dim", ["b.yaml"], 5),
         ("model.arc_dim", ["b.yaml"], 4),  # the value that is in force
         ("model", ["a.yaml", "b.yaml"], None),
+        ("model.optimization", ["b.yaml"], 10),  # a list replaces keys and values
         ("model.encoder", ["a.yaml", "b.yaml"], None),
     ],
 )

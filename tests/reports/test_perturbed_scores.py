@@ -132,6 +132,30 @@ def test_a_malformed_file_is_named(found: Json, tmp_path: Path) -> None:
     assert error.value.path == str(folder / "scores.json")
 
 
+@pytest.mark.parametrize(
+    ("run", "noted"),
+    [
+        ({"victims": ["a.ckpt"], "data": "x.tsv"}, False),
+        ({"victims": ["a.ckpt"]}, False),
+        ({"victims": ["b.ckpt"], "data": "x.tsv"}, True),
+        ({"victims": ["a.ckpt"], "data": ["x.tsv", "y.tsv"]}, True),
+    ],
+)
+def test_scores_of_another_system_than_the_attack_are_noted(
+    run: Json, noted: bool, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "both", summary(90, 80), [example(0)], curves("both"))
+    of = {"checkpoints": ["a.ckpt"], "data": "x.tsv"}
+    (folder / "scores.json").write_text(json.dumps({**of, **TREES}))
+    known = json.loads((folder / "run.json").read_text()) if (folder / "run.json").exists() else {}
+    (folder / "run.json").write_text(json.dumps({**known, **run}))
+    shown = build_report([folder], tmp_path / "r.html")
+    assert [text.partition(":")[0] for text in shown.unread] == [
+        str(folder / "scores.json")
+    ] * noted
+    assert len(shown.scored) == len(shown.systems) == 1
+
+
 def test_a_damaged_file_has_one_message(tmp_path: Path) -> None:
     """The folder is not also told that it holds no attack."""
     damaged = write_scores(tmp_path / "a", {})

@@ -8,11 +8,11 @@ from robustparse import __version__
 from robustparse.api.victim_sources import VictimSource
 from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError, say
+from robustparse.evaluation.records import TRANSFER
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transfer_to
 from robustparse.files.output_folders import make_folder
 from robustparse.files.writing import write_json
-from robustparse.reports.transfer_maps import FILE
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def transfer(
             "n_sentences": len(sources[0].originals),
             "rates": asdict(result)["rates"],
         }
-        write_json(make_folder(out) / FILE, record)
+        write_json(make_folder(out) / TRANSFER, record)
     return result
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from robustparse.data.read_options import Known, ReadOptions
 from robustparse.errors import InputError
+from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.example_records import read_records
 from robustparse.evaluation.record_files import REMEDY, converted, read_record
 from robustparse.evaluation.records import (
@@ -14,6 +15,7 @@ from robustparse.evaluation.records import (
     RUN,
     SCORES,
     SUMMARY,
+    TRANSFER,
     ExampleRecord,
     Percentages,
     RunRecord,
@@ -28,6 +30,14 @@ from robustparse.types import Example
 
 T = TypeVar("T")
 
+# Map a file to the command that writes it; an attack may have the same folder, but for certify.
+_WRITERS = {
+    CERTIFICATES: "certify",
+    TRANSFER: "transfer",
+    SCORES: "evaluate",
+    "config.yaml": "fit",
+}
+
 SCORES_REMEDY = "give a folder that `robustparse evaluate --out` wrote, or run it again"
 
 
@@ -35,11 +45,16 @@ def read_summary(folder: Path, remedy: str = REMEDY) -> Summary:
     """Read the ``summary.json`` of a folder.
 
     Raises:
-        InputError: it is missing or damaged.
+        InputError: it is missing or damaged, or the folder is of another command.
     """
     check_folder(folder, remedy=remedy)
+    expected = "the output folder of an attack"
+    writers = [command for file, command in _WRITERS.items() if (folder / file).exists()]
+    attacked = (folder / SUMMARY).exists() or (folder / EXAMPLES).exists()
+    if writers and (writers[0] == "certify" or not attacked):  # certify writes a summary as well
+        problem, other = f"was written by {writers[0]}", "name one that `robustparse attack` wrote"
+        raise InputError(problem, path=folder, expected=expected, remedy=other)
     if not (folder / SUMMARY).exists():
-        expected = "the output folder of an attack"
         raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=remedy)
     return read_record(folder / SUMMARY, Summary, remedy)
 
@@ -105,6 +120,30 @@ def read_scores(folder: Path, name: str = "") -> ScoresRecord:
             None if sentences is None else converted(sentences, int),
             name,
         )
+
+
+def check_scored(folder: Path) -> None:
+    """Check that the scores in a folder are of the victims and the data that were attacked there.
+
+    Raises:
+        InputError: ``scores.json`` or ``run.json`` is damaged, or they name other files.
+    """
+    scores, run = read_record(folder / SCORES, dict[str, Any], SCORES_REMEDY), read_run(folder)
+    for key, scored, attacked in (
+        ("victims", scores.get("checkpoints"), run.get("victims")),
+        ("data", scores.get("data"), run.get("data")),
+    ):
+        if scored is not None and attacked is not None and scored != attacked:
+            raise InputError(
+                f"the {key} are {_listed(scored)}",
+                path=folder / SCORES,
+                expected=f"{_listed(attacked)}, as in {RUN}",
+                remedy="write attacks and scores of other victims and data to other folders",
+            )
+
+
+def _listed(names: str | Sequence[str]) -> str:
+    return names if isinstance(names, str) else ", ".join(names)
 
 
 def _chosen(row: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:

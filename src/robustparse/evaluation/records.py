@@ -19,8 +19,8 @@ from robustparse.tasks.task import Task
 EXAMPLES, SUMMARY, RUN = "examples.jsonl", "summary.json", "run.json"
 """The files of an attack: its sentences, its scores, and what it was run with."""
 
-SCORES = "scores.json"
-"""The file of `evaluate`."""
+SCORES, TRANSFER = "scores.json", "transfer.json"
+"""The files of `evaluate` and of `transfer`."""
 
 When = Literal["clean", "attacked"]
 WHEN: tuple[When, When] = ("clean", "attacked")

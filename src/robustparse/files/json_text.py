@@ -13,6 +13,7 @@ from robustparse.files.reading import NUL, read_text
 T = TypeVar("T")
 # Escapes of characters that no UTF-8 text contains: NUL, and halves of surrogate pairs.
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def read_json(path: Path, kind: type[T], remedy: str | None = None) -> T:
@@ -92,7 +93,8 @@ def check_texts(value: object) -> None:
     if isinstance(value, str):
         if "\0" in value:
             raise ValueError(NUL)
-        value.encode()
+        if half := _HALF.search(value):
+            raise ValueError(f"half a surrogate pair, {half[0]!a}, which is no character")
     elif isinstance(value, dict):
         check_texts([*value, *value.values()])
     elif isinstance(value, list):

@@ -3,7 +3,7 @@ r"""Prolog, the language of JOBS: ``job ( ANS ) , \+ ( loc ( ANS , J ) )``.
 Conjunctions are ``A , B``, disjunctions ``A ; B`` and negations ``\+ A``. In a bracketed group,
 everything before ``;`` is its left side. Trees have the heads ``and``, ``or`` and ``not``. A leaf
 that begins with a capital or ``_`` is a variable, any other leaf a literal. Each ``_`` is a
-different variable.
+different variable. A string in quotation marks is one token.
 """
 
 from collections.abc import Iterator
@@ -97,6 +97,9 @@ def _goal(reader: TokenReader) -> Tree:
         group = _alternatives(reader)
         reader.take(")")
         return group
+    quote = reader.next[:1]
+    if quote in ("'", '"') and (len(reader.next) == 1 or not reader.next.endswith(quote)):
+        raise reader.unexpected("a string without blanks")  # a comma in it would end an argument
     name = reader.leaf()
     return _arguments(reader, name) if reader.next == "(" else name
 

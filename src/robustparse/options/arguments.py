@@ -63,7 +63,7 @@ class Arguments(list[str]):
 
         There is no position if the key, or a group around it that no file has, is an option on the
         command line. Of a value in several files, the last one counts; a group of keys, or a list
-        that is added to, in several files has no line.
+        that is added to, in several files has no line, unless the last file replaces it by a value.
         """
         key = plain_key(key)
         typed = {plain_key(name) for name, _, _ in each_option(self) if name not in FILES}
@@ -72,8 +72,12 @@ class Arguments(list[str]):
                 return None, None
             if positions := self.keys.get(key):
                 path, line = positions[-1]
-                inside = f"{key}.", f"{key}+["
-                if len(positions) == 1 or not any(each.startswith(inside) for each in self.keys):
+                inside = (
+                    path in dict(known)
+                    for each, known in self.keys.items()
+                    if each.startswith((f"{key}.", f"{key}+["))
+                )
+                if len(positions) == 1 or not any(inside):
                     return path, line
                 return " ".join(dict.fromkeys(str(path) for path, _ in positions)), None
             key = key[: max(key.rfind("."), key.rfind("["), 0)]

@@ -20,8 +20,8 @@ from robustparse import __version__
 from robustparse.errors import InputError, say
 from robustparse.evaluation.certificate_records import CERTIFICATES
 from robustparse.evaluation.comparison import Difference, is_evaluated
-from robustparse.evaluation.finished_folders import read_scores
-from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, ScoresRecord
+from robustparse.evaluation.finished_folders import check_scored, read_scores
+from robustparse.evaluation.records import EXAMPLES, SCORES, SUMMARY, TRANSFER, ScoresRecord
 from robustparse.evaluation.rows import PERTURBED
 from robustparse.evaluation.shared_adversaries import shared_adversaries
 from robustparse.evaluation.significance import Interval
@@ -64,7 +64,6 @@ from robustparse.reports.summary import same_attack, summarize
 from robustparse.reports.tables import MISSING, Section, Table, by_task, formatted
 from robustparse.reports.training import CONTROL, read_training
 from robustparse.reports.training import FILE as METRICS
-from robustparse.reports.transfer_maps import FILE as TRANSFER
 from robustparse.reports.transfer_maps import HeatMap, read_heat_maps
 from robustparse.reports.worst_of_attacks import TITLE, worst_table
 from robustparse.tasks.certificate_drawing import at_edits, most_edits
@@ -195,9 +194,14 @@ def read_contents(
 
 def _read_folder(contents: Contents, folder: Path, name: str, unread: list[InputError]) -> None:
     """Add the results in a folder to the contents, and errors to ``unread``."""
+
+    def read_evaluation() -> None:
+        contents.scored.append(read_scores(folder, name))
+        check_scored(folder)
+
     readers: dict[str, Callable[[], Any]] = {
         TRANSFER: lambda: contents.heat_maps.extend(read_heat_maps(folder)),
-        SCORES: lambda: contents.scored.append(read_scores(folder, name)),
+        SCORES: read_evaluation,
         CERTIFICATES: lambda: contents.certified.extend(
             filter(None, [read_certified(folder, name, unread)])
         ),

@@ -10,13 +10,13 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from robustparse.evaluation.record_files import read_record
+from robustparse.evaluation.records import TRANSFER
 from robustparse.evaluation.transfer import Transfer
 from robustparse.files.json_text import as_written
 from robustparse.metrics import score_label
 from robustparse.reports.attacked_systems import names_of
 from robustparse.reports.plots import DPI, INK, SERIES, Kind, drawing, saved
 
-FILE = "transfer.json"
 REMEDY = "give a folder that `robustparse transfer --out` wrote, or run it again"
 SHADES = 10
 _CELL = (110, 60)  # width and height of a cell in a picture, in pixels
@@ -69,7 +69,7 @@ def read_heat_maps(folder: Path) -> list[HeatMap]:
     Raises:
         InputError: ``transfer.json`` is damaged.
     """
-    path = folder / FILE
+    path = folder / TRANSFER
     record = read_record(path, TransferRecord, REMEDY)
     with as_written(path, "transfer"):
         return [_heat_map(score, record) for score in record["rates"]]
