@@ -109,6 +109,17 @@ def test_a_label_that_no_text_has_is_warned_of_where_there_are_enough_texts():
     assert warning.endswith("training may unlearn it")
 
 
+def test_texts_in_quotation_marks_are_warned_of_if_all_are():
+    def warnings(*texts: str) -> list[str]:
+        examples = [Example(0, Sentence(tuple(text.split())), "pos") for text in texts]
+        return [*TASK.files.warnings(examples, ["pos"], FileUse("x.tsv"))]
+
+    (warning,) = warnings('"a good film"', '" bad "')
+    assert warning.startswith("x.tsv: ")
+    assert warnings('"a good film"', "bad") == warnings('"a good film"') == []
+    assert warnings('"a" or "b"', '"bad"') == warnings('"', '"') == []
+
+
 def test_what_a_model_cannot_read_is_refused_by_line():
     def check(examples):
         raise InputError("cannot be read")

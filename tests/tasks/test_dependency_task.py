@@ -184,6 +184,10 @@ def test_warnings_of_what_lowers_scores(treebank):
     untold = [Example(0, Sentence((",",), xpos=("PUNCT",)), DependencyTree((0,), ("root",)))]
     (told,) = TASK.files.warnings(untold, {"root"}, FileUse(treebank, "penn"))
     assert told.startswith("punctuation policy 'penn' leaves out no word")
+    long, short = examples[0], Example(9, Sentence(("_",)), untold[0].gold)
+    blank = replace(long, sentence=Sentence(("_",) * len(long.sentence)))
+    (missing,) = TASK.files.warnings([*examples, blank, short], names, FileUse(treebank))
+    assert missing.startswith(f"{treebank}:{long.line}: 1 of {len(examples) + 2} ")
 
 
 def test_examples_that_cannot_be_used_are_named_with_their_line(treebank):

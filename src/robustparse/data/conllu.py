@@ -316,6 +316,18 @@ def warn_of_labels(
     return f"{location}: {error.found}: {counted}"
 
 
+def warn_of_hidden_words(examples: Sequence[Example], path: str | Path) -> Iterator[str]:
+    """Warn of sentences without their text, as in treebanks that release only a part of it."""
+    texts = [(example, example.sentence.words) for example in examples]
+    hidden = [each for each, words in texts if len(words) > 1 and set(words) == {_HIDDEN}]
+    if hidden:
+        yield (
+            f"{hidden[0].place(path)}: {len(hidden)} of {len(examples)} sentences lack their text "
+            f"(every word is {_HIDDEN!r}): merge it in, as the treebank's README explains, or "
+            "leave them out"
+        )
+
+
 def _place(example: Example, word: int) -> tuple[int | None, str]:
     """Return a word's line in its file, or None and a prefix with sentence and word numbers."""
     if not (example.start and example.block):  # made in memory

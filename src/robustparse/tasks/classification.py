@@ -45,7 +45,13 @@ class ClassificationFiles(TableFiles):
     def warnings(
         self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
-        """Warn of labels that the classifier does not know, and of its labels without a text."""
+        """Warn of labels without texts or unknown to the classifier, and of quoted texts."""
+        if len(examples) > 1 and all(map(_is_quoted, examples)):
+            yield (
+                f"{use.path}: every text stands in quotation marks, which a classifier reads as "
+                "words or as parts of words: remove them if they are not part of the texts, or "
+                "name the file .csv if it follows the rules of CSV"
+            )
         unknown = [example for example in examples if example.gold not in known]
         if unknown:
             first = unknown[0]
@@ -66,6 +72,11 @@ class ClassificationFiles(TableFiles):
                 f"{use.path}: no text has the label {names}, and the classifier has {len(known)} "
                 f"labels: {effect}"
             )
+
+
+def _is_quoted(example: Example) -> bool:
+    text = " ".join(example.sentence.words)
+    return len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]
 
 
 class ClassificationAnswers(Answers):

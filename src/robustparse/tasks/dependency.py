@@ -15,6 +15,7 @@ from robustparse.data.conllu import (
     block_of,
     file_ending,
     read_treebank,
+    warn_of_hidden_words,
     warn_of_labels,
 )
 from robustparse.data.read_options import FileUse, ReadOptions
@@ -82,7 +83,8 @@ class DependencyFiles(Files):
     def warnings(
         self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
-        """Warn of labels that the parser does not know, and of tags that mark no punctuation."""
+        """Warn of missing texts, of unknown labels, and of tags that mark no punctuation."""
+        yield from warn_of_hidden_words(examples, use.path)
         effect = "train heads only" if use.training else UNLEARNED
         labels = warn_of_labels(examples, use.path, known, effect)
         yield from filter(None, [labels, unmatched_punctuation(examples, use.punctuation)])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustparse.data.conllu import warn_of_hidden_words
 from robustparse.data.read_options import FileUse, ReadOptions
 from robustparse.data.sample.treebank import sample_tags
 from robustparse.data.sentence_lines import in_treebank, with_words
@@ -96,7 +97,8 @@ class TagFiles(Files):
     def warnings(
         self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
-        """Warn of tags that the tagger does not know, and of labels if it knows any."""
+        """Warn of missing texts, and of tags, or also labels, unknown to the tagger."""
+        yield from warn_of_hidden_words(examples, use.path)
         names = set(known)
         labelled = any(name.startswith(" ") for name in names)
         unknown = [
