@@ -25,7 +25,7 @@ def report(
     export: str | Path | None = None,
     compare: bool = False,
 ) -> Path:
-    """Write a page about the results of attacks and certificates; the clean model's come first.
+    """Write a page about the results of attacks and certificates; list the clean model's first.
 
     Args:
         attacked: results, folders that ``attack``, ``certify`` or ``fit`` wrote, or a list of them.
@@ -80,7 +80,7 @@ def write_report(
 
 
 def _systems(attacked: object) -> list[Attacked]:
-    """Return what `report` is given as a list.
+    """Return the argument of `report` as a flat list.
 
     Raises:
         InputError: something is neither results nor a folder, such as scores.
@@ -96,7 +96,7 @@ def _systems(attacked: object) -> list[Attacked]:
 def _name(system: Attacked, systems: Sequence[Attacked]) -> str:
     """Return the name of results on the page; empty for a folder.
 
-    A victim that was attacked and certified gets two names.
+    The certificates of a victim that was attacked, too, have a name of their own.
     """
     if not isinstance(system, CertifiedResults):
         return system.name if isinstance(system, AttackResults) else ""

@@ -20,7 +20,7 @@ class TransferRates:
     """How many sentences of each source fool each target.
 
     Attributes:
-        sources: the names of the attacks.
+        sources: the folders of the attacks.
         targets: the names of the models.
         rates: for each score of the task, a row for each source with a cell for each target.
     """

@@ -107,7 +107,7 @@ def _lengths(path: Path) -> "array[int]":
 def _check_hidden(path: Path, words: int, hidden: int) -> None:
     if words and hidden == words:
         raise InputError(
-            f"the words are missing: '_' in column 2 of {words} of {words} words",
+            f"the words are missing: column 2 is '_' for all {words} words",
             path=path,
             expected="a treebank with its text",
             remedy="merge the words in, as the treebank's README explains",
@@ -188,7 +188,7 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             problem = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
-            remedy = "give files of CoNLL-U names that end in .conllu" if other else None
+            remedy = "if this is CoNLL-U, rename the file to end in .conllu" if other else None
         elif (at := next((at for at in _TEXTS if not _is_text(columns[at])), None)) is not None:
             problem = f"the {_TEXTS[at]} (column {at + 1}) {blanks_of(columns[at])}"
             expected = "text"
@@ -198,7 +198,7 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         nodes = 0
     if not rows:
         problem = "a sentence without words"
-        raise InputError(problem, path=path, line=start, expected="one line a word")
+        raise InputError(problem, path=path, line=start, expected="one line per word")
     if covered > len(rows):
         problem = f"a range to word {covered} of a sentence of {len(rows)}"
         expected = f"one that ends at word {len(rows)} or earlier"
@@ -226,10 +226,10 @@ def _mistake(
 
     Args:
         other: its id, a match of `_RANGE_OR_EMPTY`.
-        columns: of the line.
-        words: of the sentence before it.
+        columns: the columns of the line.
+        words: the number of words before the line.
         covered: the last word of the ranges before it.
-        nodes: empty nodes since the last word.
+        nodes: the number of empty nodes since the last word.
     """
     begin, end = int(other[1]), int(other[3])
     if columns[6] != "_":

@@ -1,4 +1,4 @@
-"""How examples are read, what is known of a file before, and what the examples are used for."""
+"""How the examples of a file are read, and what they are used for."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from robustparse.metrics import PunctuationPolicy
 from robustparse.types import Sentence
 
 Choose = Callable[[Sequence[int]], Sequence[int]]
-"""Returns which examples to read, by rising positions, given the number of words of each."""
+"""Returns the positions of the examples to read, ascending, given the number of words of each."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ReadOptions:
 
     @property
     def keep(self) -> bool:
-        """Whether examples may stay in memory, which spares a second reading."""
+        """Whether all examples are kept in memory, so that a file is read once."""
         return self.choose is None
 
     def check_length(self, sentence: Sentence) -> None:
@@ -74,7 +74,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class FileUse:
-    """What the examples of a file are used for, which decides what a user is warned of.
+    """What the examples of a file are used for; it decides which warnings appear.
 
     Args:
         path: the file, or several as of one; an example names its own file.

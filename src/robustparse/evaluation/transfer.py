@@ -31,7 +31,7 @@ class Source:
     """The sentences of an attack on one model.
 
     Args:
-        name: the name of the source in tables.
+        name: the folder of the attack, its name in tables.
         task: the task of its victim.
         originals: the sentences, numbered from 0.
         adversarial: the adversarial sentences, with the same numbers.

@@ -21,7 +21,7 @@ from robustparse.tasks.task import Answers, Pictures, Record, Task
 from robustparse.tasks.text import TableFiles, TextScores, template
 from robustparse.types import Example, Label
 
-_USUAL = 10  # with so many texts for each label, a label without texts is not a coincidence
+_USUAL = 10  # texts per label from which a label without texts is reported
 _NAME_THEM = (
     "; it knows none of the file's labels: rename them in the file, or, for a --victim, give "
     "--victim.labels the file's labels in the order of the model's outputs, such as "
@@ -48,9 +48,8 @@ class ClassificationFiles(TableFiles):
         """Warn of labels without texts or unknown to the classifier, and of quoted texts."""
         if len(examples) > 1 and all(map(_is_quoted, examples)):
             yield (
-                f"{use.path}: every text stands in quotation marks, which a classifier reads as "
-                "words or as parts of words: remove them if they are not part of the texts, or "
-                "name the file .csv if it follows the rules of CSV"
+                f"{use.path}: every text is in quotation marks, which become words or parts of "
+                "words; remove them, or name the file .csv if it follows the rules of CSV"
             )
         unknown = [example for example in examples if example.gold not in known]
         if unknown:
@@ -62,7 +61,8 @@ class ClassificationFiles(TableFiles):
                 f"{len(unknown)} in all, {'are not learnt' if use.training else 'count as wrong'}"
                 + (_NAME_THEM if len(unknown) == len(examples) and not use.training else "")
             )
-        unused = [label for label in known if label not in {example.gold for example in examples}]
+        used = {example.gold for example in examples}
+        unused = [label for label in known if label not in used]
         if unused and len(examples) >= _USUAL * len(known):
             names = " or ".join(map(repr, unused))
             effect = (
@@ -80,7 +80,7 @@ def _is_quoted(example: Example) -> bool:
 
 
 class ClassificationAnswers(Answers):
-    """Labels: `str`, from a model `Label`."""
+    """Labels: `str`, or `Label` with probabilities if a model gave them."""
 
     def to_record(self, answer: str) -> dict[str, Any]:
         """Return the label, and the probabilities of all labels if they are known."""

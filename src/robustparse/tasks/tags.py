@@ -97,7 +97,7 @@ class TagFiles(Files):
     def warnings(
         self, examples: Sequence[Example], known: Collection[str], use: FileUse
     ) -> Iterator[str]:
-        """Warn of missing texts, and of tags, or also labels, unknown to the tagger."""
+        """Warn of missing texts, and of tags or labels that the tagger does not know."""
         yield from warn_of_hidden_words(examples, use.path)
         names = set(known)
         labelled = any(name.startswith(" ") for name in names)
@@ -112,8 +112,8 @@ class TagFiles(Files):
             )
             effect = "are not learnt" if use.training else "count as wrong"
             yield (
-                f"{unknown[0][0].place(use.path)}: tags that the tagger does not know ({tags}) "
-                f"{effect}, in {len(unknown)} sentences"
+                f"{unknown[0][0].place(use.path)}: tags or labels that the tagger does not know "
+                f"({tags}) {effect}, in {len(unknown)} sentences"
             )
 
     def project(

@@ -1,12 +1,12 @@
 """``last.ckpt``: a checkpoint from which a run resumes as if it had never stopped.
 
 Lightning's ModelCheckpoint saves when a batch ends, before the step's metrics are logged and before
-a validation that is due: killed there, a run loses both. Here the checkpoint is written when the
-next batch starts, when nothing of the last step is outstanding.
+a validation that is due; a run that is killed at that moment loses both. Here the checkpoint is
+written when the next batch starts, when nothing of the last step is outstanding.
 
 Lightning also resumes differently for each moment at which a checkpoint may be written. The
-counters of all checkpoints, those of other callbacks too, are therefore set to one moment: a
-certain batch is about to start. They also hold the latest metrics, which ``EarlyStopping`` and
+counters of all checkpoints, those of other callbacks too, are therefore set as if the next batch
+were about to start. They also hold the latest metrics, which ``EarlyStopping`` and
 ``ModelCheckpoint`` count again in an epoch that brings no new ones.
 """
 
@@ -40,7 +40,7 @@ class LastCheckpoint(Callback):
     It must come before callbacks that change something when a batch starts. A run that starts anew,
     or from another checkpoint, keeps the file of an earlier run as ``last.ckpt.old``: it cannot be
     resumed from by mistake. A run from another checkpoint writes its own file at once, so that
-    ``last.ckpt`` always belongs to one of the two. A run from ``last.ckpt.old`` replaces the file.
+    ``last.ckpt`` never belongs to a third run. A run from ``last.ckpt.old`` replaces the file.
 
     A run that ``EarlyStopping`` has ended ends at once if it is resumed.
 
@@ -97,8 +97,8 @@ class LastCheckpoint(Callback):
             trainer.should_stop = True
             if trainer.is_global_zero:
                 log.warning(
-                    "EarlyStopping has ended the run of %s; remove it from the configuration to "
-                    "continue training",
+                    "EarlyStopping has ended the run of %s; to continue training, remove "
+                    "EarlyStopping from the configuration",
                     trainer.ckpt_path,
                 )
 

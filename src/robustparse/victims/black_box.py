@@ -33,7 +33,7 @@ Pairs = list[tuple[list[str], list[str]]]
 """Premise and hypothesis of each pair that a victim answers."""
 
 _LABELS_ONLY = 8
-"""So many answers without probabilities show that a victim has none to give."""
+"""After so many answers, all without probabilities, a victim is taken to give none."""
 
 _PAIRS = "make it with pairs=True (on the command line, --victim.pairs true)"
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
@@ -63,9 +63,9 @@ class BlackBox(ABC):
     Attributes:
         made_from: the class path and the arguments that made the victim, with which other processes
             make it again; None if it was made in Python.
-        device: the device that a command's ``--device`` names, for victims that compute here.
+        device: the device that a command's ``--device`` names, for victims on this machine.
         answers_unreadable: whether a classifier may answer `answers.UNREADABLE`.
-        one_process: whether only one process may ask it, because its limits hold for one.
+        one_process: whether only one process may ask it, because its limits hold for each process.
         PACKING: arguments that affect speed or cost but not answers; they may change when a run is
             resumed.
     """
@@ -230,13 +230,15 @@ class BlackBox(ABC):
                 raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
     def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
-        """Warn of labels or tags that the victim cannot answer; its training data are unknown."""
+        """See `Files.warnings`; there are none if the possible answers are unknown."""
         if use.gold and self.answerable is not None:
             yield from self.task.files.warnings(examples, self.answerable, use)
 
     def _encoded_answers(self, asked: list[Any]) -> list[Any]:
         """Call the victim once and encode its answers."""
-        texts = [tuple(text[-1] if self.pairs else text) for text in asked]  # it may change its own
+        texts = [
+            tuple(text[-1] if self.pairs else text) for text in asked
+        ]  # `answer` may change its lists
         try:
             answers = self.answer(list(asked))
             listed = isinstance(answers, Sequence | np.ndarray) and not isinstance(answers, str)

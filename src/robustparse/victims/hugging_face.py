@@ -73,8 +73,8 @@ class HuggingFaceClassifier(HuggingFaceModel):
         batch_texts: largest number of texts in one forward pass.
 
     Raises:
-        InputError: there is no such model, it names code of its own, it is a regression or answers
-            several labels at once, or the number of labels is wrong.
+        InputError: there is no such model, it asks to run code of its own, it is a regression or
+            answers several labels at once, or the number of labels is wrong.
     """
 
     kind = "classifier"
@@ -171,7 +171,7 @@ class HuggingFaceClassifier(HuggingFaceModel):
         return loaded
 
     def _inputs(self, texts: Texts | Pairs) -> Any:
-        """Return what the network reads, a ``BatchEncoding``, padded, on its device."""
+        """Return the padded inputs of the network, a ``BatchEncoding`` on its device."""
         loaded = self._loaded
         several: list[Any] = [*zip(*texts, strict=True)] if self.pairs else [texts]
         columns = [[" ".join(text) for text in column] for column in several]
@@ -245,8 +245,8 @@ class HuggingFaceTagger(HuggingFaceModel):
         batch_texts: largest number of texts in one forward pass.
 
     Raises:
-        InputError: there is no such model, it names code of its own, or a sentence has more pieces
-            than it reads.
+        InputError: there is no such model, it asks to run code of its own, or a sentence has more
+            pieces than it reads.
     """
 
     kind = "tagger"
@@ -287,8 +287,9 @@ class HuggingFaceTagger(HuggingFaceModel):
         )
         pieces = inputs["input_ids"].shape[1]
         if pieces > loaded.max_pieces:
-            problem = f"a sentence has {pieces} pieces, over the limit of {loaded.max_pieces}"
-            raise InputError(problem, key="victim", remedy="take the sentence out of the data")
+            first = " ".join(texts[int(inputs["attention_mask"].sum(1).argmax())][:8])
+            problem = f"{pieces} word pieces, over the limit of {loaded.max_pieces}, in {first!r} …"
+            raise InputError(problem, key="victim", remedy="leave this sentence out of the data")
         best = loaded.network(**inputs.to(loaded.device)).logits.argmax(-1).tolist()
         scheme = scheme_of([self.tags])
         answers = []
@@ -315,7 +316,7 @@ def _labels(model: str, download: bool) -> list[str]:
     kind = settings.get("problem_type")
     if kind not in (None, "single_label_classification") or len(names) < 2:
         raise InputError(
-            f"it answers {len(names)} labels, as {kind or 'regression'}",
+            f"a model with {len(names)} outputs ({kind or 'regression'})",
             path=path,
             expected="a model that chooses one of two or more labels",
         )

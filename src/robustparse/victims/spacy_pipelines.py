@@ -17,7 +17,7 @@ _COMPONENTS = {"ner": ("ner",), "tag": ("tagger",), "pos": ("morphologizer", "ta
 
 
 class SpacyPipeline(BlackBox):
-    """A spaCy pipeline on the CPU; the tokenisation is kept, and a text is one sentence."""
+    """A spaCy pipeline on the CPU, which keeps the words as they are; a text is one sentence."""
 
     def __init__(self, task: str, model: str, training: str | None, batch_texts: int) -> None:
         super().__init__(task, batch_texts=batch_texts)
@@ -66,19 +66,19 @@ class SpacyPipeline(BlackBox):
         if not set(self.components) & set(pipeline.pipe_names):
             needed = " or ".join(self.components)
             problem = f"{self.model!r} has no {needed}, only {', '.join(pipeline.pipe_names)}"
-            raise InputError(problem, key="victim: model", expected=f"a pipeline with a {needed}")
+            raise InputError(problem, key="victim: model", expected=f"a pipeline with {needed}")
         return pipeline, library.tokens.Doc
 
 
 class Spacy(SpacyPipeline):
     """A spaCy pipeline with a parser, on the CPU.
 
-    The tokenisation is kept, and a text is one sentence. spaCy's label ``ROOT`` becomes ``root``,
-    as in Universal Dependencies. The other labels of its English pipelines follow another scheme,
+    The words are kept as they are, and a text is one sentence. spaCy's label ``ROOT`` becomes
+    ``root``, as in Universal Dependencies. The other labels of its English pipelines follow another scheme,
     so that only unlabelled scores are meaningful on such a treebank.
 
     Args:
-        model: a pipeline's name or folder, as ``en_core_web_sm``.
+        model: a pipeline's name or folder, such as ``en_core_web_sm``.
         training: a file of its training sentences; see `BlackBox`.
         batch_texts: largest number of sentences in one call.
     """
@@ -102,10 +102,10 @@ class Spacy(SpacyPipeline):
 class SpacyTagger(SpacyPipeline):
     """A spaCy pipeline with an entity recogniser or a tagger, on the CPU.
 
-    The tokenisation is kept, and a text is one sentence.
+    The words are kept as they are, and a text is one sentence.
 
     Args:
-        model: a pipeline's name or folder, as ``en_core_web_sm``.
+        model: a pipeline's name or folder, such as ``en_core_web_sm``.
         answers: ``ner`` takes entities as BIO, ``tag`` fine-grained tags (Penn tags in English),
             ``pos`` universal tags.
         training: a file of its training sentences; see `BlackBox`.
@@ -129,7 +129,7 @@ class SpacyTagger(SpacyPipeline):
 
     @property
     def components(self) -> Sequence[str]:
-        """Those that give these answers."""
+        """The names of the components that give these answers."""
         return _COMPONENTS[self.kind]
 
     def answer(self, texts: Texts) -> list[TagSequence]:
