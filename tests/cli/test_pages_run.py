@@ -3,7 +3,9 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
+import nltk
 import pytest
 import torch
 from guide_commands import ABSENT, ELSEWHERE, GUIDES, PAGES, ROOT, commands, launched
@@ -127,6 +129,8 @@ def folder(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("HOME", str(tmp_path))
     # A process for each member of an ensemble would import everything again.
     monkeypatch.setattr(ensemble_members, "fit", lambda options: run("fit", [*options]))
+    # NLTK's stop words are not here.
+    monkeypatch.setattr(nltk.corpus, "stopwords", SimpleNamespace(words=lambda _: ["the"]))
     return Path(shutil.copytree(files, tmp_path, dirs_exist_ok=True))
 
 

@@ -74,8 +74,8 @@ class Spacy(SpacyPipeline):
     """A spaCy pipeline with a parser, on the CPU.
 
     The words are kept as they are, and a text is one sentence. spaCy's label ``ROOT`` becomes
-    ``root``, as in Universal Dependencies. The other labels of its English pipelines follow another scheme,
-    so that only unlabelled scores are meaningful on such a treebank.
+    ``root``, as in Universal Dependencies. The other labels of its English pipelines follow another
+    scheme, so that only unlabelled scores are meaningful on such a treebank.
 
     Args:
         model: a pipeline's name or folder, such as ``en_core_web_sm``.
