@@ -54,48 +54,83 @@ def parsing_error(message: str, arguments: Arguments, options: Collection[str] =
     """
     if option := _NO_VALUE.search(message):
         return _without_value(option[1], arguments)
-    outer = [key for key, _ in groupby(_KEY.findall(message))]  # it may name one key twice
-    unknown = _UNKNOWN.search(message)
-    name = unknown[1].removesuffix(".class_path") if unknown else ""
-    group = _GROUP.search(message)
-    inside = [group[1], name] if group else [name]
-    named = "Option '" in message or group is not None
-    key = ".".join([*outer, *inside] if unknown and named else outer or [name])
-    classes, known = _CLASS.findall(message), [*options]
-    typed = "nrecognized arguments:" in message  # such keys of files have another message
-    file, line = (None, None) if typed else arguments.position(key)
-    if classes and file is not None and line is None:
-        file, line = arguments.classes.get(classes[-1].rpartition(".")[2], (file, None))
+    about = _Setting(message)
+    file, line = about.position(arguments)
     if denied := _DENIED.search(message):
-        given = any(denied[1] in token for token in arguments.typed)
-        argument = None if given else _ARGUMENT.search(message)
-        without_class = argument and _without_class(f"--{'.'.join(outer)}", argument[1])
-        return without_class or _denied(denied[1], key, file, line)
-    if classes and named:
-        known = _arguments_of(classes[-1])
-    elif "import path string" in message:
-        known = [*trust.public_classes()]
-        if name in trust.public_classes():
-            problem, kinds = f"{name} cannot be used here", _kinds_of(key, classes)
-            expected = f"a class of the kind {kinds}" if kinds else None
-            return InputError(problem, path=file, line=line, key=key, expected=expected)
-    if group:
-        known = [each.removeprefix(f"{group[1]}.") for each in known if each.startswith(group[1])]
-    is_word = typed and f"--{name}" not in message  # not an option
-    meant = did_you_mean(name, known, "--" if typed else "")
-    near = remedy = meant if unknown and not is_word else None
-    if key == "attack" and name in names_in(CONFIGS / "attack"):
-        remedy = f"a file names a recipe by its path; write --attack {name} on the command line"
+        typed = any(denied[1] in token for token in arguments.typed)
+        argument = None if typed else _ARGUMENT.search(message)
+        without_class = argument and _without_class(f"--{'.'.join(about.outer)}", argument[1])
+        return without_class or _denied(denied[1], about.key, file, line)
+    if about.is_class and about.name in trust.public_classes():
+        kinds = _kinds_of(about.key, about.classes)
+        expected = f"a class of the kind {kinds}" if kinds else None
+        problem = f"{about.name} cannot be used here"
+        return InputError(problem, path=file, line=line, key=about.key, expected=expected)
+    known = about.known_names(options)
+    near = None if about.is_word else did_you_mean(about.name, known, "--" if about.typed else "")
+    remedy = near
+    if about.key == "attack" and about.name in names_in(CONFIGS / "attack"):
+        remedy = (
+            f"a file names a recipe by its path; write --attack {about.name} on the command line"
+        )
     if abstract := _ABSTRACT.search(message):
-        remedy = _remedy_of_abstract(next(filter(None, abstract.groups()), ""), key)
+        remedy = _remedy_of_abstract(next(filter(None, abstract.groups()), ""), about.key)
     return InputError(
         _shown(message),
         path=file,
         line=line,
-        key=key if outer or group else None,
-        expected=f"one of {', '.join(known)}" if named and known and not near else None,
+        key=about.key if about.outer or about.group else None,
+        expected=f"one of {', '.join(known)}" if about.is_option and known and not near else None,
         remedy=remedy,
     )
+
+
+class _Setting:
+    """The setting that a message of jsonargparse is about.
+
+    Attributes:
+        outer: the keys of the message, the outermost first.
+        classes: its class paths, the outermost first.
+        typed: whether arguments of the command line are not known; messages about files differ.
+        is_class: whether the name of a class is wrong.
+        group: the options of a shared dataclass (`DeviceOptions`) that lack a name; often empty.
+        is_option: whether the name of an option or setting is wrong.
+        name: the wrong name; empty if a value is wrong.
+        is_word: whether the name is an argument that does not look like an option, or is empty.
+        key: the full key of the setting.
+    """
+
+    def __init__(self, message: str) -> None:
+        self.outer = [key for key, _ in groupby(_KEY.findall(message))]  # it may name a key twice
+        self.classes: list[str] = _CLASS.findall(message)
+        self.typed = "nrecognized arguments:" in message
+        self.is_class = "import path string" in message
+        group = _GROUP.search(message)
+        self.group: str = group[1] if group else ""
+        self.is_option = "Option '" in message or group is not None
+        unknown = _UNKNOWN.search(message)
+        self.name: str = unknown[1].removesuffix(".class_path") if unknown else ""
+        self.is_word = not self.name or (self.typed and f"--{self.name}" not in message)
+        inside = [*filter(None, [self.group]), self.name]
+        full = [*self.outer, *inside] if unknown and self.is_option else self.outer or [self.name]
+        self.key = ".".join(full)
+
+    def position(self, arguments: Arguments) -> tuple[Path | str | None, int | None]:
+        """Return its file and line; None and None if it was typed."""
+        file, line = (None, None) if self.typed else arguments.position(self.key)
+        if self.classes and file is not None and line is None:
+            return arguments.classes.get(self.classes[-1].rpartition(".")[2], (file, None))
+        return file, line
+
+    def known_names(self, options: Collection[str]) -> list[str]:
+        """Return the names that would be right: of settings, of classes or of options."""
+        if self.classes and self.is_option:
+            names = _arguments_of(self.classes[-1])
+        else:
+            names = [*(trust.public_classes() if self.is_class else options)]
+        if self.group:
+            names = [name for name in names if name.startswith(self.group)]
+        return [name.removeprefix(f"{self.group}.") for name in names]
 
 
 def _without_class(option: str, argument: str) -> InputError:
