@@ -375,6 +375,7 @@ CONFIGURATIONS = [
     ("- a\n- b\n", "bad.yaml", "keys"),
     (b"trainer: \xff\xfe", "bad.yaml"),
     ("trainer: {default_root_dir: null}", "trainer.default_root_dir"),
+    ("trainer: {default_root_dir: ''}", "trainer.default_root_dir"),
     ("data: {class_path: TextDataModule, init_args: {folder: sample}}", "the task dependency"),
     ("trainer: {no_such_key: 1}", "bad.yaml:1: ", "trainer.no_such_key"),
     ("trainer:\n  device: 1", "bad.yaml:2: ", "trainer.device", "devices?"),

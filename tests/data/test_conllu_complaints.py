@@ -45,6 +45,18 @@ BAD = {
     ),
     "self head": (row(1) + row(2, "b", 2, "dep") + "\n", 5, ".* from word 2 .* cycle.*", "a tree"),
     "no root": (row(1, "a", 2) + row(2, "b", 1) + "\n", 4, ".* from word 1 .* cycle.*", "a tree"),
+    "cycle after a word": (
+        row(1, "a", 2) + row(2, "b", 2, "dep") + "\n",
+        5,
+        ".* from word 2 .* cycle.*",
+        "a tree",
+    ),
+    "CoNLL-U Plus": (
+        "# global.columns = ID FORM UPOS LEMMA\n" + row(1) + "\n",
+        4,
+        "CoNLL-U Plus .* 'ID FORM UPOS LEMMA'",
+        "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC",
+    ),
     "two roots": (
         row(1) + row(2, "b") + "\n",
         5,

@@ -493,6 +493,9 @@ def test_columns_with_names_are_found_or_named(tmp_path: Path):
     nli = "gold_label\tsentence1_parse\tsentence1\tsentence2\n-\tx\ta\tb\nyes\ty\tc d\te\n"
     (pair,) = read_texts(write(tmp_path / "snli.txt", nli))
     assert (pair.sentence.context, pair.sentence.words, pair.gold) == (("c", "d"), ("e",), "yes")
+    reversed_pair = "text_b,text_a,label\ne,c d,yes\nf,g,no\n"
+    (pair, _) = read_texts(write(tmp_path / "z.csv", reversed_pair))
+    assert (pair.sentence.context, pair.sentence.words, pair.gold) == (("c", "d"), ("e",), "yes")
 
 
 FORMS = [("name the city", "( a c0 )"), ("which river", "( b r0 )")]

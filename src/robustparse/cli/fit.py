@@ -243,8 +243,9 @@ def _check(config: Any) -> None:
     """
     if not isinstance(config.trainer, Namespace):
         raise InputError(f"got {config.trainer!r}", key="trainer", expected="its settings")
-    if config.trainer.default_root_dir is None:
-        raise InputError("got null", key="trainer.default_root_dir", expected="a folder")
+    if not (folder := config.trainer.default_root_dir):
+        problem = "got null" if folder is None else f"got {folder!r}"
+        raise InputError(problem, key="trainer.default_root_dir", expected="a folder")
     for name in ("accumulate_grad_batches", "check_val_every_n_epoch", "val_check_interval"):
         value = config.trainer[name]
         if isinstance(value, int) and value < 1:

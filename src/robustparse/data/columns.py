@@ -302,9 +302,12 @@ class ColumnChoice:
     def _no_column(
         self, line: int, name: str, wanted: Sequence[str], names: Sequence[str]
     ) -> InputError:
-        problem, columns, such = f"no column {name!r}", "text and the label", "[review, stars]"
+        problem, columns, such = f"no column {name!r}", "text and the label", "'[review, stars]'"
+        pair = "'[sentence1, sentence2, label]'"
+        if len(wanted) == 2 and self.form.pairs and len(names) > 2:
+            such += f", or of two texts and the label, such as {pair}"
         if len(wanted) == 3:
-            columns, such = "two texts and the label", "[sentence1, sentence2, label]"
+            columns, such = "two texts and the label", pair
             if name == wanted[1]:
                 problem += ": the second text of the pair is missing"
         return InputError(
@@ -312,7 +315,7 @@ class ColumnChoice:
             path=self.table.path,
             line=line,
             expected=f"one of {', '.join(names)}",
-            remedy=f"name the columns of the {columns} with --columns, such as '{such}' "
+            remedy=f"name the columns of the {columns} with --columns, such as {such} "
             "(data.init_args.columns of a configuration)",
         )
 

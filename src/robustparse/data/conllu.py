@@ -27,11 +27,14 @@ UNLEARNED = "count as wrong in LAS"  # the effect of unknown labels in scored da
 TREEBANKS = (".conllu", ".conllx")
 ENDINGS = (*TREEBANKS, ".conll")
 COLUMNS = 10
+_PLUS = "# global.columns ="  # the first line of CoNLL-U Plus, before the names of the columns
+_NAMES = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 # Nine digits are enough for any sentence and fit every integer type.
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _RANGE_OR_EMPTY = re.compile(r"([0-9]{1,9})([-.])([0-9]{1,9})")
 # The columns that are read as text, from 0.
 _TEXTS = {1: "form", 3: "UPOS tag", 4: "XPOS tag", 7: "label"}
+_EMPTY_LINE = "add an empty line if a new sentence begins here"
 _HIDDEN = "_"  # the form of every word in a treebank that is released without its text
 
 
@@ -167,13 +170,18 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
     covered = nodes = 0  # the last word of a range so far, and empty nodes since the last word
     last_range = start  # its line
     for number, line in enumerate(block, start=start):
-        if line.startswith("#") and not rows:
+        named = line.removeprefix(_PLUS).split() if line.startswith(_PLUS) else _NAMES.split()
+        if line.startswith("#") and not rows and named == _NAMES.split():
             continue
         columns = line.split("\t")
         problem = expected = ""
         remedy = None
-        if line.startswith("#"):
+        if line.startswith("#") and not rows:
+            problem, expected = f"CoNLL-U Plus with the columns {' '.join(named)!r}", _NAMES
+            remedy = "put the columns into this order, and remove others and this line"
+        elif line.startswith("#"):
             problem, expected = f"{line[:60]!r} after a word", "comments before the first word"
+            remedy = _EMPTY_LINE
         elif len(columns) != COLUMNS:
             problem = f"{len(columns)} columns in {line[:60]!r}"
             expected = f"{COLUMNS} separated by tabs"
@@ -188,7 +196,8 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         elif not _NUMBER.fullmatch(columns[0]) or int(columns[0]) != len(rows) + 1:
             problem = f"word id {columns[0][:20]!r}"
             expected = f"{len(rows) + 1}: ids count the words of a sentence from 1"
-            remedy = "if this is CoNLL-U, rename the file to end in .conllu" if other else None
+            remedy = _EMPTY_LINE if columns[0] == "1" else None
+            remedy = "if this is CoNLL-U, rename the file to end in .conllu" if other else remedy
         elif (at := next((at for at in _TEXTS if not _is_text(columns[at])), None)) is not None:
             problem = f"the {_TEXTS[at]} (column {at + 1}) {blanks_of(columns[at])}"
             expected = "text"
@@ -266,15 +275,15 @@ def _check_tree(path: Path, lines: Sequence[int], heads: Sequence[int], single_r
         problem = f"a second root (the first is on line {roots[0]})"
         raise InputError(problem, path=path, line=roots[1], expected="one word with head 0")
     rooted = {0}
-    for word, line in enumerate(lines, start=1):
+    for word in range(1, len(lines) + 1):
         seen, at = set[int](), word
         while at not in rooted and at not in seen:
             seen.add(at)
             at = heads[at - 1]
         rooted |= seen
         if at in seen:
-            problem = f"the heads from word {word} form a cycle and never reach a root (head 0)"
-            raise InputError(problem, path=path, line=line, expected="a tree")
+            problem = f"the heads from word {at} form a cycle and never reach a root (head 0)"
+            raise InputError(problem, path=path, line=lines[at - 1], expected="a tree")
 
 
 def unknown_label(

@@ -41,6 +41,7 @@ TEXTS = Format(
     pairs=(
         *(("premise", "hypothesis"), ("sentence1", "sentence2")),
         *(("question1", "question2"), ("question", "sentence")),
+        *(("text_a", "text_b"), ("text1", "text2")),
     ),
     texts=("text", "sentence"),
     labels=("label", "gold_label"),
