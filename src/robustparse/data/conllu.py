@@ -170,16 +170,13 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
     covered = nodes = 0  # the last word of a range so far, and empty nodes since the last word
     last_range = start  # its line
     for number, line in enumerate(block, start=start):
-        named = line.removeprefix(_PLUS).split() if line.startswith(_PLUS) else _NAMES.split()
-        if line.startswith("#") and not rows and named == _NAMES.split():
+        if line.startswith("#") and not rows:
+            _check_names(path, number, line)
             continue
         columns = line.split("\t")
         problem = expected = ""
         remedy = None
-        if line.startswith("#") and not rows:
-            problem, expected = f"CoNLL-U Plus with the columns {' '.join(named)!r}", _NAMES
-            remedy = "put the columns into this order, and remove others and this line"
-        elif line.startswith("#"):
+        if line.startswith("#"):
             problem, expected = f"{line[:60]!r} after a word", "comments before the first word"
             remedy = _EMPTY_LINE
         elif len(columns) != COLUMNS:
@@ -213,6 +210,15 @@ def _word_rows(path: Path, start: int, block: Sequence[str]) -> dict[int, list[s
         expected = f"one that ends at word {len(rows)} or earlier"
         raise InputError(problem, path=path, line=last_range, expected=expected)
     return rows
+
+
+def _check_names(path: Path, number: int, comment: str) -> None:
+    """Check that a comment does not name other columns than CoNLL-U has."""
+    names = " ".join(comment.removeprefix(_PLUS).split())
+    if comment.startswith(_PLUS) and names != _NAMES:
+        problem = f"CoNLL-U Plus with the columns {names!r}"
+        remedy = "put the columns into this order, and remove others and this line"
+        raise InputError(problem, path=path, line=number, expected=_NAMES, remedy=remedy)
 
 
 def _is_text(column: str) -> bool:
