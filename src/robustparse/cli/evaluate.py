@@ -1,14 +1,17 @@
 """``robustparse evaluate``: score a checkpoint or another victim, also under perturbations."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from robustparse.api.evaluation_run import Evaluation, EvaluationRun
+from robustparse.api.evaluate import scored_into
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import pairs_table, print_table, score_table, service_note
 from robustparse.cli.options import ShardedDataOptions, VictimOptions, check_distinct
-from robustparse.errors import say
+from robustparse.errors import InputError, say
 from robustparse.metrics import PunctuationPolicy
 from robustparse.perturbations.perturbation import Perturbation
+from robustparse.tasks.task import Task
 
 
 def evaluate(
@@ -41,23 +44,32 @@ def evaluate(
     operations = perturbed or []
     check_distinct("--perturbed", [operation.name for operation in operations])
     source, file = victim.source(), data.file(seed)
-    run = EvaluationRun(
-        source, file, punctuation, seed, operations, perturbed_files, hypothesis_only
+    if file.shard is not None and out is None:
+        raise InputError("is missing", key="--out", remedy="name a folder for the shard")
+    if file.shard is not None and perturbed_files is not None:
+        problem, remedy = "is scored as a whole", "leave it out, or score without --shard"
+        raise InputError(problem, key="--perturbed_files", remedy=remedy)
+    task, scores = scored_into(
+        None if out is None else Path(out),
+        source,
+        file,
+        operations,
+        perturbed_files,
+        hypothesis_only,
+        punctuation,
+        seed,
+        victim.device,
     )
-    result = run.run(victim.device, None if out is None else Path(out))
-    _print(system_name(source.names), result)
+    _print(system_name(source.names), task, scores)
 
 
-def _print(name: str, result: Evaluation) -> None:
+def _print(name: str, task: Task, scores: Mapping[str, Any]) -> None:
     """Print the scores of a system."""
-    task, scores = result.task, result.scores
-    rows = {
-        name: {each: scores[each] for each in (*task.scores.names, *task.scores.further)},
-        "hypothesis only": result.hypothesis_only,
-        **scores.get("perturbed", {}),
-    }
-    print_table(score_table({name: row for name, row in rows.items() if row}))
-    if result.pairs:
-        print_table(pairs_table(**result.pairs))
-    if result.service:
-        say(f"{name}: {service_note(result.service)}")
+    names = (*task.scores.names, *task.scores.further)
+    of_systems = {name: scores, "hypothesis only": scores.get("hypothesis_only")}
+    rows = {each: {key: row[key] for key in names} for each, row in of_systems.items() if row}
+    print_table(score_table(rows | scores.get("perturbed", {})))
+    if "perturbed_files" in scores:
+        print_table(pairs_table(scores["perturbed_files"], scores["worst_case"]))
+    if "service" in scores:
+        say(f"{name}: {service_note(scores['service'])}")
