@@ -13,7 +13,7 @@ from robustparse.api.evaluate import evaluate
 from robustparse.cli import quickstart, quickstart_attack
 from robustparse.cli.main import main
 from robustparse.cli.quickstart_attack import AttackStory
-from robustparse.data.sample import generator, questions, reviews, tags
+from robustparse.data.sample import generator, questions, reviews
 from robustparse.data.sample import treebank as sample
 from robustparse.data.utterances.forms import read_forms
 from robustparse.evaluation.example_records import read_records
@@ -27,7 +27,7 @@ MEASURES = (
     *("standard_accuracy", "perturbation_accuracy", "robust_accuracy", "blackbox_success_rate"),
 )
 SAMPLES = (
-    *(sample.sample_treebank, tags.sample_tags),
+    *(sample.sample_treebank, sample.sample_tags),
     *(reviews.sample_reviews, questions.sample_questions),
 )
 
