@@ -104,10 +104,11 @@ class _Setting:
         self.outer = [key for key, _ in groupby(_KEY.findall(message))]  # it may name a key twice
         self.classes: list[str] = _CLASS.findall(message)
         self.typed = "nrecognized arguments:" in message
-        self.is_class = "import path string" in message
         group = _GROUP.search(message)
         self.group: str = group[1] if group else ""
         self.is_option = "Option '" in message or group is not None
+        of_class = bool(self.classes) and self.is_option
+        self.is_class = "import path string" in message and not of_class
         unknown = _UNKNOWN.search(message)
         self.name: str = unknown[1].removesuffix(".class_path") if unknown else ""
         self.is_word = not self.name or (self.typed and f"--{self.name}" not in message)
@@ -124,10 +125,9 @@ class _Setting:
 
     def known_names(self, options: Collection[str]) -> list[str]:
         """Return the names that would be right: of settings, of classes or of options."""
+        names = [*(trust.public_classes() if self.is_class else options)]
         if self.classes and self.is_option:
             names = _arguments_of(self.classes[-1])
-        else:
-            names = [*(trust.public_classes() if self.is_class else options)]
         if self.group:
             names = [name for name in names if name.startswith(self.group)]
         return [name.removeprefix(f"{self.group}.") for name in names]
