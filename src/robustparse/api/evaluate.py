@@ -129,7 +129,7 @@ def scored_into(
         folder: the output folder; None writes nothing.
         victim: the source of the victim.
         data: the source of the sentences.
-        operations: perturb the sentences.
+        operations: the operations under which the sentences are scored too.
         perturbed_files: a folder of perturbed texts, see `checked_pairs`.
         hypothesis_only: a checkpoint that reads only the hypotheses of pairs.
         punctuation: which punctuation is left out of the scores.

@@ -33,7 +33,7 @@ Pairs = list[tuple[list[str], list[str]]]
 """Premise and hypothesis of each pair that a victim answers."""
 
 _LABELS_ONLY = 8
-"""After so many answers, all without probabilities, a victim is taken to give none."""
+"""If so many answers lack probabilities, the victim is assumed to give none."""
 
 _PAIRS = "make it with pairs=True (on the command line, --victim.pairs true)"
 _REMEDY = "correct the victim and run again; an attack with a folder resumes there"
@@ -230,7 +230,7 @@ class BlackBox(ABC):
                 raise InputError(f"a single text, but {self.name} reads pairs", key=key)
 
     def warnings(self, examples: Sequence[Example], use: FileUse) -> Iterator[str]:
-        """See `Files.warnings`; there are none if the possible answers are unknown."""
+        """See `Files.warnings`; no warnings appear if the possible answers are unknown."""
         if use.gold and self.answerable is not None:
             yield from self.task.files.warnings(examples, self.answerable, use)
 

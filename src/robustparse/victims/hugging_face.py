@@ -73,7 +73,7 @@ class HuggingFaceClassifier(HuggingFaceModel):
         batch_texts: largest number of texts in one forward pass.
 
     Raises:
-        InputError: there is no such model, it asks to run code of its own, it is a regression or
+        InputError: there is no such model, its files ask to run code, it is a regression or
             answers several labels at once, or the number of labels is wrong.
     """
 
@@ -245,7 +245,7 @@ class HuggingFaceTagger(HuggingFaceModel):
         batch_texts: largest number of texts in one forward pass.
 
     Raises:
-        InputError: there is no such model, it asks to run code of its own, or a sentence has more
+        InputError: there is no such model, its files ask to run code, or a sentence has more
             pieces than it reads.
     """
 
