@@ -6,7 +6,7 @@ the optional library sentence-transformers, `VectorSimilarity` the mean of word 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
+from torch.nn.functional import embedding_bag
 
 from robustparse.attacks.constraints.sentence_constraint import Edit, Recent, SentenceConstraint
 from robustparse.devices import chosen_device
@@ -201,8 +202,7 @@ class SentenceSimilarity(TextSimilarity):
         vectors = self._encoder.encode(
             texts, batch_size=self.batch_texts, convert_to_numpy=True, show_progress_bar=False
         ).astype(np.float64)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return list(vectors / np.where(lengths > 0, lengths, 1.0))
+        return list(_unit(vectors))
 
     @cached_property
     def _encoder(self) -> Any:
@@ -281,17 +281,8 @@ class VectorSimilarity(TextSimilarity):
         self.limit = limit
 
     def _embed(self, texts: list[str]) -> list[Floats]:
-        row_of, table = self._table
         words = [text.lower().split() for text in texts]
-        rows = [[row for word in each if (row := row_of.get(word)) is not None] for each in words]
-        sizes = np.array([len(each) for each in rows])
-        known = np.flatnonzero(sizes)
-        sums = np.zeros((len(texts), table.shape[1]))
-        if len(known):
-            begins = np.cumsum(sizes) - sizes
-            sums[known] = np.add.reduceat(table[[*chain(*rows)]], begins[known])
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        return list(sums / np.where(lengths > 0, lengths, 1.0))
+        return list(_unit(_pooled(words, *self._table, mode="sum")))
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], Floats]:
@@ -335,10 +326,31 @@ class ThoughtVectors(SentenceConstraint):
         return -distances
 
     def _means(self, texts: list[tuple[str, ...]]) -> list[Floats]:
-        row_of, table = self._table
-        rows = [[row_of[word] for word in map(str.lower, text) if word in row_of] for text in texts]
-        return [table[some].mean(axis=0) if some else np.zeros(table.shape[1]) for some in rows]
+        words = [list(map(str.lower, text)) for text in texts]
+        return list(_pooled(words, *self._table, mode="mean"))
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], Floats]:
         return read_lowered(Path(self.vectors).expanduser(), self.limit)
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Divide vectors `(n, dim)` by their lengths; zero vectors stay zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Floats = vectors / np.where(lengths > 0, lengths, 1.0)
+    return unit
+
+
+def _pooled(
+    texts: Sequence[Sequence[str]],
+    row_of: Mapping[str, int],
+    table: Floats,
+    mode: Literal["sum", "mean"],
+) -> Floats:
+    """Return the sum or the mean of the vectors of each text's known words, `(texts, dim)`."""
+    rows = [[row_of[word] for word in text if word in row_of] for text in texts]
+    sizes = torch.tensor([len(each) for each in rows], dtype=torch.long)
+    known = torch.tensor([*chain(*rows)], dtype=torch.long)
+    vectors = torch.from_numpy(table)
+    pooled: Floats = embedding_bag(known, vectors, sizes.cumsum(0) - sizes, mode=mode).numpy()
+    return pooled

@@ -204,20 +204,27 @@ class ProblemBuilder:
         every = list(chain.from_iterable(candidates))
         if not self._spans:
             return _rows(self.victim, every), []
-        spelt = [
-            each.split() if word.reading.plain else [each]
+        plain = (
+            word.reading.plain
             for word, of_slot in zip(asked, candidates, strict=True)
-            for each in of_slot
+            for _ in of_slot
+        )
+        spelt = {
+            index: words
+            for index, (candidate, as_it_is) in enumerate(zip(every, plain, strict=True))
+            if as_it_is
+            and ((words := candidate.split()) != [candidate] or isinstance(candidate, Merged))
+        }
+        single = np.ones(len(every), dtype=np.bool_)
+        single[list(spelt)] = False
+        rows = np.empty(len(every), dtype=np.int32)
+        rows[single] = _rows(self.victim, list(compress(every, single.tolist())))
+        rows[~single] = -1 - np.arange(len(spelt))
+        numbers = iter(_rows(self.victim, list(chain.from_iterable(spelt.values()))).tolist())
+        phrases = [
+            Phrase(tuple(islice(numbers, len(words))), isinstance(every[index], Merged))
+            for index, words in spelt.items()
         ]
-        of_words = iter(_rows(self.victim, list(chain.from_iterable(spelt))).tolist())
-        rows, phrases = np.zeros(len(every), dtype=np.int32), list[Phrase]()
-        for index, (candidate, words) in enumerate(zip(every, spelt, strict=True)):
-            numbers, merged = tuple(islice(of_words, len(words))), isinstance(candidate, Merged)
-            if merged or len(words) != 1:
-                phrases.append(Phrase(numbers, merged))
-                rows[index] = -len(phrases)
-            else:
-                rows[index] = numbers[0]
         return rows, phrases
 
     def _check_spans(self, examples: Sequence[Example], readings: Sequence[Reading]) -> None:
