@@ -16,7 +16,7 @@ from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.dependency import DEPENDENCY
 from robustparse.tasks.semantic import semantic_task
 from robustparse.tasks.task import Task
-from robustparse.types import DependencyTree, Example, LogicalForm, Sentence
+from robustparse.types import DependencyTree, Example, LogicalForm, Sentence, TextRows
 
 EDITS: tuple[Edits, ...] = (1, 2, "all")
 SEMANTIC = semantic_task("lambda")
@@ -86,9 +86,8 @@ class SmallVictim:
         names = [FORMS[0] if name == FORMS[1] else name for name in names]
         return np.array([known.index(name) % 3 for name in names], dtype=np.int32)
 
-    def predict(
-        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[Any], ...]:
+    def predict(self, texts: TextRows) -> tuple[NDArray[Any], ...]:
+        words, _, lengths = texts
         texts = [
             tuple(self._codes[row] for row in of_text[:length])
             for of_text, length in zip(words.tolist(), lengths.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,20 @@ States = NDArray[np.int16]  # states of a search, (n, words)
 View = Literal["text", "joined"]  # which text of a pair a constraint reads: its own, or both joined
 Heads = NDArray[np.int16]  # heads of parses, (n, words), 0 is ROOT
 Predictions = tuple[NDArray[Any], ...]  # predictions for n texts: arrays of n rows
+
+
+class TextRows(NamedTuple):
+    """A batch of n texts as a victim reads them.
+
+    Args:
+        words: the victim's rows, `int32 (n, length)`, 0 beyond a text's length.
+        marks: the victim's ids of marks, `int32 (n, length)`, 0 beyond a text's length.
+        lengths: words of each text, `int32 (n,)`.
+    """
+
+    words: Ids
+    marks: Ids
+    lengths: Ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustparse.attacks.results import AttackResult
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, Sentence, TextRows
 from sample_runs import right
 
 UNK = "<unk>"
@@ -52,9 +52,8 @@ class FakeVictim:
             for heads, labels, length in zip(*predictions, lengths, strict=True)
         ]
 
-    def predict(
-        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    def predict(self, texts: TextRows) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+        words, marks, lengths = texts
         assert words.shape == marks.shape == (len(lengths), lengths.max())
         heads = np.full(words.shape, 99, dtype=np.int16)  # undefined beyond a text's length
         labels = np.full(words.shape, 99, dtype=np.int16)
@@ -105,14 +104,9 @@ class HashVictim(FakeVictim):
     codes = np.zeros(0, dtype=np.int64)  # of the names so far
 
     def gradient(
-        self,
-        words: NDArray[np.int32],
-        marks: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-        gold: Sequence[Any],
-        loss: str,
-        among: Sequence[NDArray[np.bool_]],
+        self, texts: TextRows, gold: Sequence[Any], loss: str, among: Sequence[NDArray[np.bool_]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        words, _, lengths = texts
         assert loss in ("margin", "cross_entropy")
         assert [len(one) for one in among] == lengths.tolist()
         assert [len(one.heads) for one in gold] == lengths.tolist()
@@ -189,14 +183,9 @@ class GradientVictim(TableVictim):
         self.passes: list[tuple[str, str, tuple[int, ...]]] = []
 
     def gradient(
-        self,
-        words: NDArray[np.int32],
-        marks: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-        gold: Sequence[Any],
-        loss: str,
-        among: Sequence[NDArray[np.bool_]],
+        self, texts: TextRows, gold: Sequence[Any], loss: str, among: Sequence[NDArray[np.bool_]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        words, _, lengths = texts
         vectors = self.vectors(words)
         gradients = np.zeros_like(vectors)
         for row, length in enumerate(lengths.tolist()):

@@ -26,7 +26,7 @@ from robustparse.attacks.search.requests import (
     Search,
     Searching,
 )
-from robustparse.types import Sentence
+from robustparse.types import Sentence, TextRows
 
 
 class TableClassifier(FakeVictim):
@@ -42,9 +42,8 @@ class TableClassifier(FakeVictim):
     def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
         return np.array([("y", "n").index(name) for name in names], dtype=np.int32)
 
-    def predict(
-        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[Any], ...]:
+    def predict(self, texts: TextRows) -> tuple[NDArray[Any], ...]:
+        words, marks, lengths = texts
         assert words.shape == marks.shape == (len(lengths), lengths.max())
         texts = [
             " ".join(self.names[number] for number in row[:length])
@@ -55,13 +54,7 @@ class TableClassifier(FakeVictim):
         return (np.stack([1 - scores, scores], axis=1),)
 
     def gradient(
-        self,
-        words: NDArray[np.int32],
-        marks: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-        gold: Sequence[Any],
-        loss: str,
-        among: Sequence[NDArray[np.bool_]],
+        self, texts: TextRows, gold: Sequence[Any], loss: str, among: Sequence[NDArray[np.bool_]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         assert gold == [0]
         assert loss == "cross_entropy"

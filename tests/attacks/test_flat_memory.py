@@ -13,10 +13,10 @@ from robustparse.attacks.attack import Attack
 from robustparse.attacks.candidates.lexicon import Lexicon
 from robustparse.attacks.constraints.tagging.tags import AttackableTags
 from robustparse.attacks.engine.search_run import SearchRun
-from robustparse.attacks.engine.victim_input import Texts
 from robustparse.attacks.goals.attachment import AttachmentDrop
 from robustparse.attacks.problem import Problem
 from robustparse.attacks.results import AttackResult
+from robustparse.types import TextRows
 
 EXAMPLES, LEXICON = corpus(30)
 MANY = [replace(EXAMPLES[number % 30], id=number) for number in range(300)]
@@ -53,5 +53,5 @@ def test_finished_sentences_are_forgotten(name: str, monkeypatch: pytest.MonkeyP
             assert found[Problem] <= CHUNK + 3 * LIVE
             assert found[AttackResult] <= 1
             # Texts are made for a forward pass.
-            assert found[Texts] == 0
+            assert found[TextRows] == 0
     assert number == 300

@@ -18,7 +18,7 @@ from robustparse.evaluation.attack_folder import attack_into
 from robustparse.evaluation.record_files import RecordFile
 from robustparse.evaluation.records import ExampleRecord
 from robustparse.tasks.dependency import DEPENDENCY
-from robustparse.types import Example
+from robustparse.types import Example, TextRows
 
 CORPUS, LEXICON = corpus(20)
 RUN = {"attack": "any", "victims": ["fake"], "seed": 0, "limit": None}
@@ -46,16 +46,16 @@ class Killed(HashVictim):
         self.finished: list[int] = []
         self.lost: list[set[int]] = []
 
-    def predict(self, words, marks, lengths):
+    def predict(self, texts: TextRows):
         self.written |= {line["id"] for line in self.file.new_records()}
         self.finished.append(len(self.written))
         self.lost.append(self.asked - self.written)
         if len(self.lost) == self.end:
             raise KeyboardInterrupt
         # The clean text, which is read first, has the number.
-        first = [self.names[row] for row in words[:, 0].tolist()]
+        first = [self.names[row] for row in texts.words[:, 0].tolist()]
         self.asked |= {int(name[1:]) for name in first if name.startswith("s")}
-        return super().predict(words, marks, lengths)
+        return super().predict(texts)
 
 
 class Model(Lexicon):

@@ -23,7 +23,7 @@ from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import DeletedWord, UnknownWord
 from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox
 from robustparse.errors import InputError
-from robustparse.types import Example, LogicalForm, Sentence
+from robustparse.types import Example, LogicalForm, Sentence, TextRows
 
 LABELS = ("y", "z", "w", "v")
 
@@ -47,9 +47,8 @@ class Probabilities(FakeVictim):
         row[self.kinds :] = 0.0
         return row / row.sum()
 
-    def predict(
-        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[Any], ...]:
+    def predict(self, texts: TextRows) -> tuple[NDArray[Any], ...]:
+        words, _, lengths = texts
         texts = [
             [self.names[row] for row in some[:length]]
             for some, length in zip(words.tolist(), lengths.tolist(), strict=True)
@@ -151,7 +150,8 @@ class Linear(Probabilities):
         scores = np.exp(np.mean([self.vectors_of[word] for word in text], axis=0))
         return np.array([*scores / scores.sum(), 0.0, 0.0])
 
-    def gradient(self, words: Any, marks: Any, lengths: Any, gold: Any, loss: str, among: Any):
+    def gradient(self, texts: TextRows, gold: Any, loss: str, among: Any):
+        words = texts.words
         slopes = [
             self.of([self.names[row] for row in some])[:2] - np.eye(2)[label]
             for some, label in zip(words.tolist(), gold, strict=True)

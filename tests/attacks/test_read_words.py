@@ -21,7 +21,7 @@ from robustparse.attacks.victim import Victim
 from robustparse.data.reading import Reading
 from robustparse.tasks.semantic import semantic_task
 from robustparse.tasks.task import Task
-from robustparse.types import Example, Layout, LogicalForm, Row, Sentence
+from robustparse.types import Example, Layout, LogicalForm, Row, Sentence, TextRows
 
 GOLD = LogicalForm("( river:t s0 )", "lambda")
 TABLE = {
@@ -49,10 +49,8 @@ class FormVictim(FakeVictim):
     def name_ids(self, names: Sequence[str]) -> NDArray[np.int32]:
         return np.zeros(len(names), dtype=np.int32)
 
-    def predict(
-        self, words: NDArray[np.int32], marks: NDArray[np.int32], lengths: NDArray[np.int32]
-    ) -> tuple[NDArray[Any], ...]:
-        super().predict(words, marks, lengths)
+    def predict(self, texts: TextRows) -> tuple[NDArray[Any], ...]:
+        super().predict(texts)
         wrong = np.array([self.wrong in text for text in self.batches[-1]])
         return wrong * 1, wrong * 1, np.full(len(wrong), 0.5)
 

@@ -26,7 +26,7 @@ from robustparse.attacks.constraints.constraint import Constraint
 from robustparse.attacks.constraints.sentence_constraint import Edit, SentenceConstraint
 from robustparse.attacks.constraints.words import StopWords
 from robustparse.attacks.goals.label_flip import LabelFlip
-from robustparse.types import Sentence
+from robustparse.types import Sentence, TextRows
 
 Found = tuple[str, bool, int]
 ByHand = Callable[[list[str], Probabilities], Found]
@@ -387,8 +387,8 @@ def with_gradients(victim: Any) -> Any:
             *np.shape(rows), 3
         )
 
-    def gradient(words: Any, *_: Any) -> Any:
-        slopes = vectors(words)
+    def gradient(texts: TextRows, *_: Any) -> Any:
+        slopes = vectors(texts.words)
         return slopes, slopes, np.linalg.norm(slopes, axis=-1)
 
     victim.gradient, victim.vectors = gradient, vectors

@@ -19,6 +19,7 @@ from robustparse.attacks.search.rankings import DeletedWord, GradientNorm
 from robustparse.attacks.search.requests import Answer, Predict, Score, Search, Searching
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
+from robustparse.types import TextRows
 
 EXAMPLES, LEXICON = corpus(120)
 
@@ -96,11 +97,12 @@ def test_batches_hold_similar_lengths_within_the_limits(given: dict[str, int]) -
     class Watchful(HashVictim):
         batch_words = 16384 if given else 600
 
-        def predict(self, words, marks, lengths):
+        def predict(self, texts: TextRows):
+            words, _, lengths = texts
             padding = words.size - lengths.sum()
             assert len(lengths) == 1 or (words.size <= 600 and padding <= 600 // 16)
             assert len(lengths) <= 30
-            return super().predict(words, marks, lengths)
+            return super().predict(texts)
 
     statistics = Statistics()
     results = list(engine(**given, batch_queries=30).run(EXAMPLES, Watchful(), statistics))

@@ -139,7 +139,7 @@ def test_every_state_reads_as_its_edits() -> None:
                 differ = [at for at in range(len(words)) if now[at] != words[at]]
                 assert problem.changed(np.array(state, np.int16)) == differ
     read = texts_of(batch, model.unknown)
-    assert model.texts(read.words, read.marks, read.lengths) == expected
+    assert model.as_words(read) == expected
 
 
 def greedy(words: Sequence[str], gold: str) -> tuple[list[str], bool]:

@@ -17,6 +17,7 @@ from robustparse.attacks.results import AttackResult
 from robustparse.attacks.search.gradient_substitution import NearestWord
 from robustparse.attacks.search.zheng2020_whitebox import Zheng2020WhiteBox, within_budget
 from robustparse.errors import InputError
+from robustparse.types import TextRows
 
 GOLD = (2, 3, 0, 3)
 SENTENCE = example("the dog saw cats", "DT NN VBD NNS", GOLD)
@@ -84,7 +85,8 @@ class MeasuredVictim(GradientVictim):
 
     losses: Mapping[str, float] = {}
 
-    def followed(self, words: Any, marks: Any, lengths: Any, *_: Any) -> NDArray[np.float64]:
+    def followed(self, texts: TextRows, *_: Any) -> NDArray[np.float64]:
+        words, _, lengths = texts
         texts = [
             " ".join(self.names[number] for number in row[:length].tolist())
             for row, length in zip(words, lengths.tolist(), strict=True)

@@ -24,7 +24,7 @@ from robustparse.models import (
     WordLSTM,
 )
 from robustparse.models.checkpoint import instantiate, specification
-from robustparse.types import Example, Sentence
+from robustparse.types import Example, Sentence, TextRows
 from tiny_models import TEXTS, save_bert
 
 GOLD = ("pos", "neg", "pos", "neu")
@@ -212,9 +212,9 @@ def test_several_answer_by_their_mean_probability() -> None:
     for row, own in enumerate(rows):
         words[row, : len(own)] = own
     with victim.evaluating():
-        (found,) = victim.predict(words, np.zeros_like(words), lengths)
+        (found,) = victim.predict(TextRows(words, np.zeros_like(words), lengths))
         one.mean = "logits"
-        (product,) = victim.predict(words, np.zeros_like(words), lengths)
+        (product,) = victim.predict(TextRows(words, np.zeros_like(words), lengths))
     np.testing.assert_allclose(found, (first + second) / 2, rtol=0, atol=1e-15)
     roots = np.sqrt(first * second)
     np.testing.assert_allclose(product, roots / roots.sum(1, keepdims=True), rtol=0, atol=1e-14)
@@ -229,7 +229,7 @@ def test_white_boxes_get_the_gradient_of_the_gold_label() -> None:
     among = [np.zeros(words.shape[1], np.bool_)]  # a label has no words of its own
     with victim.evaluating():
         found, _, norms = victim.gradient(
-            words, np.zeros_like(words), lengths, gold, "cross_entropy", among
+            TextRows(words, np.zeros_like(words), lengths), gold, "cross_entropy", among
         )
     batch = batch_of(model, [0])
     delta: Tensor = model.zero_delta(batch).requires_grad_()

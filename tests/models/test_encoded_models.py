@@ -27,7 +27,7 @@ from robustparse.models import (
     WordCNN,
     WordEmbeddings,
 )
-from robustparse.types import Example, LogicalForm, Sentence
+from robustparse.types import Example, LogicalForm, Sentence, TextRows
 from sample_runs import save_checkpoint
 from tiny_models import examples, save_bert
 
@@ -259,7 +259,7 @@ def test_an_ensemble_tells_words_apart_that_any_member_does(bert: Path) -> None:
         rows[row, : len(text)] = both.intern(text)
     lengths = np.array([*map(len, texts)], dtype=np.int32)
     with both.evaluating():
-        heads, _ = both.predict(rows, np.zeros_like(rows), lengths)
+        heads, _ = both.predict(TextRows(rows, np.zeros_like(rows), lengths))
     assert heads.shape == rows.shape
 
 

@@ -22,7 +22,7 @@ from robustparse.models.encoders.normalized import NormalizedLSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.encoders.word_embeddings import WordEmbeddings
 from robustparse.models.victim import ModelVictim
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, Sentence, TextRows
 from tiny_elmo import save_elmo
 from tiny_models import TEXTS, examples, random_parser, save_bert, save_canine
 
@@ -177,9 +177,9 @@ def test_attacks_see_the_same_parser(parser):
     texts, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     texts[batch.mask.numpy()], marks[batch.mask.numpy()] = rows, ids
     with victim.evaluating():
-        predictions = victim.predict(texts, marks, lengths)
+        predictions = victim.predict(TextRows(texts, marks, lengths))
         unknown = np.where(texts > 0, victim.unknown, 0).astype(np.int32)
-        heads, _ = victim.predict(unknown, marks, lengths)
+        heads, _ = victim.predict(TextRows(unknown, marks, lengths))
     expected = [prediction.answer for prediction in parser.predict_step(batch, 0)]
     assert victim.answers(predictions, lengths.tolist()) == expected
     assert heads.shape == shape

@@ -25,7 +25,7 @@ from robustparse.models import (
 )
 from robustparse.models.checkpoint import instantiate, specification
 from robustparse.models.encoders.transformer import LongSentences
-from robustparse.types import Example, Sentence
+from robustparse.types import Example, Sentence, TextRows
 from tiny_models import save_bert
 
 # Two hypotheses share a premise; one premise is a word, and one holds a word of no training text.
@@ -150,9 +150,9 @@ def test_a_victim_sees_hypotheses_only(model: PairClassifier) -> None:
     words, marks = victim.intern(text.words)[None], victim.intern_marks(text.marks)[None]
     lengths = np.array([len(text)], np.int32)
     with victim.evaluating():
-        (found,) = victim.predict(words, marks, lengths)
+        (found,) = victim.predict(TextRows(words, marks, lengths))
         gradient, _, norms = victim.gradient(
-            words, marks, lengths, [0], "cross_entropy", [np.ones(len(text), np.bool_)]
+            TextRows(words, marks, lengths), [0], "cross_entropy", [np.ones(len(text), np.bool_)]
         )
     expected = scores(model, EXAMPLES[:1])[:, :-1].softmax(1).detach().numpy()
     np.testing.assert_allclose(found, expected, atol=1e-12)

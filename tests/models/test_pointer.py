@@ -17,7 +17,7 @@ from robustparse.errors import InputError
 from robustparse.models import Encoder, LSTMEncoder, ModelVictim, TranX
 from robustparse.models.semantic.pointer import columns_of
 from robustparse.models.semantic.tranx import ActionStepper
-from robustparse.types import Example, LogicalForm, Sentence
+from robustparse.types import Example, LogicalForm, Sentence, TextRows
 from sample_runs import save_checkpoint
 
 
@@ -206,7 +206,7 @@ def test_parsers_copy_together_and_under_attack():
     lengths, tags = np.array([3, 2], np.int32), np.zeros_like(rows)
     rows[1] = [victim.unknown, victim.unknown, 0]  # as attacks hide words
     with victim.evaluating():
-        found = victim.predict(rows, tags, lengths)
+        found = victim.predict(TextRows(rows, tags, lengths))
     assert victim.answers(found, lengths.tolist())[0] == NEW[0].gold
     assert (found[2] > 0).all()
 

@@ -15,7 +15,7 @@ from robustparse.models.dependency.tree_decoding import Decoder
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, Sentence, TextRows
 from sample_runs import save_checkpoint
 
 WORDS = ("the", "cats", "saw", "a", "zebra")
@@ -83,7 +83,9 @@ def answers(*members: DependencyParser, together: bool = True) -> list[Dependenc
         rows = [victim.intern([*one, *["the"] * (max(lengths) - len(one))]) for one in sentences]
         words = torch.tensor([row.tolist() for row in rows]).numpy().astype("int32")
         with victim.evaluating():
-            found += victim.answers(victim.predict(words, 0 * words, lengths), lengths.tolist())
+            found += victim.answers(
+                victim.predict(TextRows(words, 0 * words, lengths)), lengths.tolist()
+            )
     return found
 
 

@@ -31,7 +31,7 @@ from robustparse.models import (
 from robustparse.models.beam_search import beam_search
 from robustparse.models.semantic.actions import COLUMNS
 from robustparse.models.semantic.tranx import ActionStepper
-from robustparse.types import Example, LogicalForm
+from robustparse.types import Example, LogicalForm, TextRows
 
 
 def trees(parser: TranX, batch: Batch) -> list[Node | None]:
@@ -191,7 +191,10 @@ def test_white_boxes_get_the_gradient_of_the_gold_forms_loss(kind: str):
     gold = WrongForm().gold(EXAMPLES, victim)
     with victim.evaluating():
         found, _, _ = victim.gradient(
-            words, np.zeros_like(words), lengths, gold, "cross_entropy", [every] * len(rows)
+            TextRows(words, np.zeros_like(words), lengths),
+            gold,
+            "cross_entropy",
+            [every] * len(rows),
         )
     loss = parser.loss(parser(batch, delta.requires_grad_()), batch).sum()
     (expected,) = torch.autograd.grad(loss, delta)

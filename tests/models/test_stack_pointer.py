@@ -22,7 +22,7 @@ from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.load import load
 from robustparse.models.optimization import Optimization
 from robustparse.models.victim import ModelVictim
-from robustparse.types import DependencyTree, Example, Sentence
+from robustparse.types import DependencyTree, Example, Sentence, TextRows
 from sample_runs import save_checkpoint
 from tiny_models import examples as tiny_examples
 from tiny_models import save_bert
@@ -124,7 +124,7 @@ def answers_of(members: list[StackPointerParser]) -> list[DependencyTree]:
     words = np.stack([np.pad(row, (0, width - len(row))) for row in rows])
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
     with victim.evaluating():
-        found = victim.predict(words, np.zeros_like(words), lengths)
+        found = victim.predict(TextRows(words, np.zeros_like(words), lengths))
     return victim.answers(found, lengths.tolist())
 
 

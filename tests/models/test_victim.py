@@ -15,14 +15,16 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.dependency.tree_decoding import mst
 from robustparse.models.load import load
 from robustparse.models.victim import ModelVictim
+from robustparse.types import TextRows
 
 
-def arrays(victim: ModelVictim, *texts: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def arrays(victim: ModelVictim, *texts: str) -> TextRows:
     split = [text.split() for text in texts]
     words = np.zeros((len(split), max(map(len, split))), dtype=np.int32)
     for row, forms in enumerate(split):
         words[row, : len(forms)] = victim.intern(forms)
-    return words, np.zeros_like(words), np.array([len(forms) for forms in split], dtype=np.int32)
+    lengths = np.array([len(forms) for forms in split], dtype=np.int32)
+    return TextRows(words, np.zeros_like(words), lengths)
 
 
 TEXTS = ("the cats saw the dog", "Yes", "zebra feed cats", "saw saw saw saw saw saw saw")
@@ -32,7 +34,7 @@ def test_a_parse_is_the_parsers_own(parser, examples):
     victim = ModelVictim([parser])
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
-        heads, labels = victim.predict(*arrays(victim, *texts))
+        heads, labels = victim.predict(arrays(victim, *texts))
     expected = parser.predict_step(parser.encode(examples).batch(range(len(examples)), 1.0), 0)
     for row, (example, prediction) in enumerate(zip(examples, expected, strict=True)):
         length = len(example.sentence)
@@ -46,9 +48,9 @@ def test_a_parse_is_the_parsers_own(parser, examples):
 def test_a_text_is_parsed_the_same_in_any_company(parser):
     victim = ModelVictim([parser])
     with victim.evaluating():
-        together = victim.predict(*arrays(victim, *TEXTS))
+        together = victim.predict(arrays(victim, *TEXTS))
         for row, text in enumerate(TEXTS):
-            alone = victim.predict(*arrays(victim, text))
+            alone = victim.predict(arrays(victim, text))
             for part, whole in zip(alone, together, strict=True):
                 assert part[0].tolist() == whole[row, : len(text.split())].tolist()
 
@@ -60,7 +62,10 @@ def test_the_unknown_row_parses_as_the_unknown_word(make_parser):
     unknown[0, 1] = victim.unknown
     with victim.evaluating():
         # Without characters a word never seen is nothing but the unknown word.
-        first, second = victim.predict(words, tags, lengths), victim.predict(unknown, tags, lengths)
+        first, second = (
+            victim.predict(TextRows(words, tags, lengths)),
+            victim.predict(TextRows(unknown, tags, lengths)),
+        )
     assert all(np.array_equal(*parts) for parts in zip(first, second, strict=True))
 
 
@@ -107,8 +112,8 @@ def test_the_victim_is_left_as_it_was_found(parser, fails):
         with victim.evaluating():
             assert not torch.is_grad_enabled()
             assert not any(module.training for module in parser.modules())
-            first = victim.predict(*arrays(victim, *TEXTS))
-            second = victim.predict(*arrays(victim, *TEXTS))
+            first = victim.predict(arrays(victim, *TEXTS))
+            second = victim.predict(arrays(victim, *TEXTS))
             if fails:
                 raise RuntimeError("interrupted")
     except RuntimeError:
@@ -161,9 +166,9 @@ def test_gradients_are_those_of_the_loss_by_finite_differences(kind, examples, r
     ]
     with victim.evaluating():
         every = [np.ones(length, dtype=np.bool_) for length in lengths]
-        gradient, vectors, norms = victim.gradient(*arrays_, gold, "cross_entropy", every)
+        gradient, vectors, norms = victim.gradient(arrays_, gold, "cross_entropy", every)
         assert not torch.is_grad_enabled()
-        other, _, _ = victim.gradient(*arrays_, gold, "margin", every)
+        other, _, _ = victim.gradient(arrays_, gold, "margin", every)
         assert not np.array_equal(other, gradient)
         embedded = parser.embed(batch)[:, 1:].numpy()
         assert vectors.shape == gradient.shape == embedded.shape
@@ -189,11 +194,11 @@ def test_mixed_precision_holds_while_evaluating(parser, examples):
     parser.arc_mlp_d.linear.register_forward_hook(lambda *call: seen.append(call[2].dtype))
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
-        heads, _ = victim.predict(*arrays(victim, *texts))
-    victim.predict(*arrays(victim, *texts))
+        heads, _ = victim.predict(arrays(victim, *texts))
+    victim.predict(arrays(victim, *texts))
     assert seen == [torch.bfloat16, torch.float32]
     with ModelVictim([parser]).evaluating(), torch.autocast("cpu", torch.bfloat16):
-        assert np.array_equal(victim.predict(*arrays(victim, *texts))[0], heads)
+        assert np.array_equal(victim.predict(arrays(victim, *texts))[0], heads)
 
 
 def test_a_precision_that_is_none(parser):
@@ -222,7 +227,7 @@ def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples,
     victim = ModelVictim(members)
     texts = [" ".join(example.sentence.words) for example in examples]
     with victim.evaluating():
-        heads, labels = victim.predict(*arrays(victim, *texts))
+        heads, labels = victim.predict(arrays(victim, *texts))
         for row, example in enumerate(examples):
             batches = [one.encode([example]).batch([0], 1.0) for one in members]
             scores = [one(batch) for one, batch in zip(members, batches, strict=True)]
@@ -247,7 +252,7 @@ def test_several_parsers_answer_by_their_mean(make_parser, vocabulary, examples,
                 found = np.where(possible, of_labels(word + 1, int(best[word])), 0)
                 assert labels[row, word] == found.argmax()
     alone = [ModelVictim([one]) for one in members]
-    own = [one.predict(*arrays(one, *texts))[0].tolist() for one in alone]
+    own = [one.predict(arrays(one, *texts))[0].tolist() for one in alone]
     assert len({str(heads.tolist()), *map(str, own)}) == 3  # it is neither's answer
 
 
@@ -281,7 +286,7 @@ def test_a_parser_twice_is_that_parser(parser, examples):
     for members in ([parser], [parser, parser]):
         victim = ModelVictim(members)
         with victim.evaluating():
-            found = victim.predict(*arrays(victim, *texts))
+            found = victim.predict(arrays(victim, *texts))
         answers.append(victim.answers(found, [len(text.split()) for text in texts]))
     assert answers[0] == answers[1]
 

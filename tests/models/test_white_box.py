@@ -10,6 +10,7 @@ from robustparse.models.dependency.biaffine import BiaffineParser
 from robustparse.models.encoders.bilstm import LSTMEncoder
 from robustparse.models.encoders.transformer import TransformerEncoder
 from robustparse.models.victim import ModelVictim
+from robustparse.types import TextRows
 from tiny_models import examples, random_parser, save_bert
 
 SIZES = {"word_dim": 5, "hidden": 6, "layers": 1}
@@ -54,7 +55,7 @@ class Asked:
         words, marks = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
         words[mask] = victim.intern([word for one in examples() for word in one.sentence.words])
         marks[mask] = victim.intern_marks([tag for one in examples() for tag in one.sentence.tags])
-        self.arguments = (words, marks, np.array(self.lengths, np.int32), gold)
+        self.arguments = (TextRows(words, marks, np.array(self.lengths, np.int32)), gold)
 
     def score(self, parser: BiaffineParser, row: int, delta: torch.Tensor) -> float:
         """F of one sentence, as equation 4 defines it, by loops over words and heads."""
@@ -115,7 +116,7 @@ def test_the_pieces_of_a_word_are_taken_together(bert):
     batch.gold["labels"] = torch.zeros_like(batch.gold["labels"])
     every = [np.ones(n, dtype=np.bool_) for n in asked.lengths]
     with victim.evaluating():
-        slopes, vectors, norms = victim.gradient(*asked.arguments[:3], gold, "cross_entropy", every)
+        slopes, vectors, norms = victim.gradient(asked.arguments[0], gold, "cross_entropy", every)
         with torch.enable_grad():
             delta = parser.zero_delta(batch).requires_grad_()
             (plain,) = torch.autograd.grad(parser.loss(parser(batch, delta), batch).sum(), delta)
@@ -132,7 +133,7 @@ def test_the_pieces_of_a_word_are_taken_together(bert):
 def test_vectors_are_the_embeddings_of_words_without_tags(parser):
     victim = ModelVictim([parser])
     asked = Asked(parser, victim)
-    rows = asked.arguments[0]
+    rows = asked.arguments[0].words
     with victim.evaluating():
         _, vectors, norms = victim.gradient(*asked.arguments, "margin", asked.among)
         for row, length in enumerate(asked.lengths):
@@ -163,7 +164,7 @@ def test_gradients_of_characters_by_finite_differences():
     parser = random_parser(LSTMEncoder(**LSTM["character"]))
     victim = ModelVictim([parser])
     asked = Asked(parser, victim)
-    words = asked.arguments[0]
+    words = asked.arguments[0].words
     encoder = parser.encoder
     rng = np.random.default_rng(0)
     with victim.evaluating():

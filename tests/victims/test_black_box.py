@@ -36,7 +36,7 @@ from robustparse.models.victim import ModelVictim
 from robustparse.perturbations import Typos
 from robustparse.tasks.classification import CLASSIFICATION
 from robustparse.tasks.dependency import DEPENDENCY
-from robustparse.types import DependencyTree, Example, Label, Sentence
+from robustparse.types import DependencyTree, Example, Label, Sentence, TextRows
 from robustparse.victims import FunctionVictim
 from robustparse.victims.black_box import Pairs, Texts
 from sample_runs import lexicon_attack, sentences, trained_parser
@@ -174,7 +174,7 @@ def test_a_bad_answer_is_named(task: str, answers: Any, found: str, expected: st
     victim = FunctionVictim(lambda texts: answers, task, labels=labels)
     rows = victim.intern(TEXT[0])[None]
     with pytest.raises(InputError) as error:
-        victim.predict(rows, np.zeros_like(rows), np.array([3], np.int32))
+        victim.predict(TextRows(rows, np.zeros_like(rows), np.array([3], np.int32)))
     assert error.value.key == "victim"
     assert found in error.value.found
     assert expected in str(error.value.expected)

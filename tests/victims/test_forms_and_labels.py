@@ -27,7 +27,7 @@ from robustparse.attacks.search.wang2021 import Wang2021
 from robustparse.attacks.search.zheng2020 import Zheng2020
 from robustparse.errors import InputError
 from robustparse.grammars import exact_match
-from robustparse.types import Example, LogicalForm, Sentence
+from robustparse.types import Example, LogicalForm, Sentence, TextRows
 from robustparse.victims import FunctionVictim
 from robustparse.victims.form_answers import form_in
 
@@ -110,7 +110,7 @@ def test_what_is_no_form_is_named(answer: Any) -> None:
     victim = FunctionVictim(lambda texts: [answer for _ in texts], "semantic")
     rows = victim.intern(["a"])[None]
     with pytest.raises(InputError) as error:
-        victim.predict(rows, np.zeros_like(rows), np.array([1], np.int32))
+        victim.predict(TextRows(rows, np.zeros_like(rows), np.array([1], np.int32)))
     assert error.value.key == "victim"
 
 

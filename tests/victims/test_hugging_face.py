@@ -29,7 +29,7 @@ from robustparse.attacks.search.beam import Greedy
 from robustparse.attacks.search.importance import GreedyByImportance
 from robustparse.attacks.search.rankings import GradientNorm
 from robustparse.errors import InputError
-from robustparse.types import Example, Sentence
+from robustparse.types import Example, Sentence, TextRows
 from robustparse.victims import HuggingFaceClassifier
 from tiny_models import save_classifier
 
@@ -171,7 +171,12 @@ class Shifted:
 def test_gradients_are_the_derivatives_of_the_loss(folder: Path, loss: Any) -> None:
     victim = HuggingFaceClassifier(str(folder), device="cpu", precision="float64")
     rows, gold = texts(6), [0, 1, 2, 0, 1, 2]
-    asked = (*interned(victim, rows), gold, loss, [np.ones(len(row), np.bool_) for row in rows])
+    asked = (
+        TextRows(*interned(victim, rows)),
+        gold,
+        loss,
+        [np.ones(len(row), np.bool_) for row in rows],
+    )
     gradients, vectors, norms = victim.gradient(*asked)
     losses, step = victim.followed(*asked), 1e-6
     direction = torch.from_numpy(np.random.default_rng(0).normal(size=vectors.shape[-1]))
@@ -189,10 +194,10 @@ def test_gradients_are_the_derivatives_of_the_loss(folder: Path, loss: Any) -> N
 
 def test_a_word_is_embedded_as_inside_a_text(folder: Path) -> None:
     victim = HuggingFaceClassifier(str(folder), device="cpu", precision="float64")
-    words, marks, lengths = interned(victim, [["a", word] for word in WORDS])
+    read = TextRows(*interned(victim, [["a", word] for word in WORDS]))
     every = [np.ones(2, np.bool_)] * len(WORDS)
-    _, vectors, _ = victim.gradient(words, marks, lengths, [0] * len(WORDS), "cross_entropy", every)
-    assert victim.vectors(words[:, 1]) == pytest.approx(vectors[:, 1])
+    _, vectors, _ = victim.gradient(read, [0] * len(WORDS), "cross_entropy", every)
+    assert victim.vectors(read.words[:, 1]) == pytest.approx(vectors[:, 1])
 
 
 @pytest.mark.parametrize(

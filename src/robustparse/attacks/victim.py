@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from robustparse.data.reading import Reading
-from robustparse.types import Example, Floats, Ids, Mask, Predictions, Sentence
+from robustparse.types import Example, Floats, Ids, Mask, Predictions, Sentence, TextRows
 
 Loss = Literal["margin", "cross_entropy"]
 """The loss that white-box attacks raise: `margin` is -F of Zheng et al. 2020, equation 4, on the
@@ -82,13 +82,8 @@ class Victim(Protocol):
             lengths: words of each text, `(n,)`.
         """
 
-    def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
+    def predict(self, texts: TextRows) -> Predictions:
         """Predict n texts in one forward pass.
-
-        Args:
-            words: rows, `(n, length)`, 0 beyond a text's length.
-            marks: ids of marks, `(n, length)`, 0 beyond a text's length.
-            lengths: words of each text, `(n,)`.
 
         Returns:
             One or more arrays of n rows. In arrays with a column per word, `(n, length)`, values
@@ -206,20 +201,12 @@ class DifferentiableVictim(Victim, Protocol):
     """A victim that gives white-box attacks its gradients."""
 
     def gradient(
-        self,
-        words: Ids,
-        marks: Ids,
-        lengths: Ids,
-        gold: Sequence[Any],
-        loss: Loss,
-        among: Sequence[Mask],
+        self, texts: TextRows, gold: Sequence[Any], loss: Loss, among: Sequence[Mask]
     ) -> tuple[Floats, Floats, Floats]:
         """Compute the gradients of n texts' losses at the embeddings of their words, not of marks.
 
         Args:
-            words: rows, `(n, length)`, 0 beyond a text's length.
-            marks: ids of marks, `(n, length)`.
-            lengths: words of each text, `(n,)`.
+            texts: the texts.
             gold: what the goal compares the predictions with, one per text (`Goal.gold`).
             loss: which loss.
             among: for each text, the words that enter the loss, `(words,)`. A classifier has one
@@ -244,13 +231,7 @@ class MeasuredVictim(DifferentiableVictim, Protocol):
     """A victim that also returns the losses behind its gradients."""
 
     def followed(
-        self,
-        words: Ids,
-        marks: Ids,
-        lengths: Ids,
-        gold: Sequence[Any],
-        loss: Loss,
-        among: Sequence[Mask],
+        self, texts: TextRows, gold: Sequence[Any], loss: Loss, among: Sequence[Mask]
     ) -> Floats:
         """Return the losses of n texts, `(n,)`; the arguments are those of `gradient`."""
 

@@ -15,7 +15,7 @@ from robustparse.evaluation.records import Percentages
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.victim import ModelVictim
 from robustparse.tasks.task import Task
-from robustparse.types import Example, Prediction
+from robustparse.types import Example, Prediction, TextRows
 
 
 class AnsweringVictim(Victim, Protocol):
@@ -127,9 +127,10 @@ def predictions(
     data = EncodedCorpus.of(examples, victim.intern, victim.intern_marks, {})
     for batch in EvaluationLoader(data, batch_words):
         columns = (batch.words, batch.marks, batch.lengths)
+        texts = TextRows(*(column.numpy().astype(np.int32) for column in columns))
         # Between batches the consumer finds gradients and modes as it left them.
         with victim.evaluating():
-            predicted = victim.predict(*(column.numpy().astype(np.int32) for column in columns))
+            predicted = victim.predict(texts)
             answers = victim.answers(predicted, batch.lengths.tolist())
         for id_, answer in zip(batch.ids.tolist(), answers, strict=True):
             yield Prediction(id_, answer)

@@ -26,7 +26,7 @@ from robustparse.models.white_box import (
     spelling,
 )
 from robustparse.tasks.task import Task
-from robustparse.types import Example, Ids, Predictions
+from robustparse.types import Example, Ids, Predictions, TextRows
 
 Precision = Literal["32-true", "bf16-mixed"]
 
@@ -138,25 +138,23 @@ class ModelVictim:
         held = self.model.vocabulary.held
         return np.array([word.lower() in held for word in words], dtype=np.bool_)
 
-    def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
+    def predict(self, texts: TextRows) -> Predictions:
         """See ``Victim.predict``."""
         members = range(len(self.models))
-        batches = [self._batch(member, words, marks, lengths, {}) for member in members]
+        batches = [self._batch(member, texts, {}) for member in members]
         states = [model(batch) for model, batch in zip(self.models, batches, strict=True)]
         return self.model.decode(self.models, states, batches)
 
     def gradient(
         self,
-        words: Ids,
-        marks: Ids,
-        lengths: Ids,
+        texts: TextRows,
         gold: Sequence[Any],
         loss: str,
         among: Sequence[NDArray[np.bool_]],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """See ``DifferentiableVictim.gradient``; not for ensembles."""
         model = self._only("gradients of")
-        batch = self._batch(0, words, marks, lengths, model.codec.restrict(gold, among))
+        batch = self._batch(0, texts, model.codec.restrict(gold, among))
         embedded = model.embed(batch).detach()
         # The backward pass of cuDNN's LSTM exists in training mode only.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
@@ -167,16 +165,14 @@ class ModelVictim:
 
     def followed(
         self,
-        words: Ids,
-        marks: Ids,
-        lengths: Ids,
+        texts: TextRows,
         gold: Sequence[Any],
         loss: str,
         among: Sequence[NDArray[np.bool_]],
     ) -> NDArray[np.float64]:
         """See ``MeasuredVictim.followed``; not for ensembles."""
         model = self._only("losses of")
-        batch = self._batch(0, words, marks, lengths, model.codec.restrict(gold, among))
+        batch = self._batch(0, texts, model.codec.restrict(gold, among))
         states = model.states_of(model.embed(batch), batch)
         return _numpy((model.margin if loss == "margin" else model.loss)(states, batch))
 
@@ -242,17 +238,11 @@ class ModelVictim:
             )
         return self.model
 
-    def _batch(
-        self,
-        member: int,
-        words: Ids,
-        marks: Ids,
-        lengths: Ids,
-        gold: Mapping[str, NDArray[np.int64]],
-    ) -> Batch:
+    def _batch(self, member: int, texts: TextRows, gold: Mapping[str, NDArray[np.int64]]) -> Batch:
         """Return texts as a batch of one model, on its device."""
-        rows, marks = self._words.of_member(member, words), self._marks.of_member(member, marks)
-        arrays = (np.arange(len(words)), rows, marks, lengths)
+        rows = self._words.of_member(member, texts.words)
+        marks = self._marks.of_member(member, texts.marks)
+        arrays = (np.arange(len(rows)), rows, marks, texts.lengths)
         ids, of_words, of_marks, sizes = (torch.from_numpy(a.astype(np.int64)) for a in arrays)
         columns = {name: torch.from_numpy(column) for name, column in gold.items()}
         batch = Batch(ids, of_words, of_marks, sizes, columns, weight=torch.tensor(1.0))

@@ -21,7 +21,7 @@ from robustparse.errors import InputError, Stopped, check_choice, check_least, r
 from robustparse.tasks.registry import named
 from robustparse.tasks.semantic import semantic_task
 from robustparse.tasks.task import Task
-from robustparse.types import Example, Ids, Predictions
+from robustparse.types import Example, Ids, Predictions, TextRows
 from robustparse.victims.answers import answer_code, has_probabilities
 
 log = logging.getLogger(__name__)
@@ -185,27 +185,28 @@ class BlackBox(ABC):
         """See ``Victim``."""
         return self._code.answers(predictions, lengths)
 
-    def predict(self, words: Ids, marks: Ids, lengths: Ids) -> Predictions:
+    def predict(self, texts: TextRows) -> Predictions:
         """See ``Victim``; one call for at most ``batch_texts`` texts.
 
         Raises:
             InputError: the victim fails, or its answers are malformed or not one per text.
         """
-        asked = self.texts(words, marks, lengths)
+        asked = self.as_words(texts)
         rows: list[Any] = []
         for begin in range(0, len(asked), self.batch_texts):
             rows += self._encoded_answers(asked[begin : begin + self.batch_texts])
-        return self._code.arrays(rows, words.shape[1])
+        return self._code.arrays(rows, texts.words.shape[1])
 
-    def texts(self, words: Ids, marks: Ids, lengths: Ids) -> list[Any]:
-        """Return `Texts`, or `Pairs`; the arguments are those of `predict`."""
+    def as_words(self, texts: TextRows) -> list[Any]:
+        """Return `Texts`, or `Pairs`."""
         self._words[self.unknown] = self.unknown_word
-        sized = zip(words.tolist(), lengths.tolist(), strict=True)
-        texts = [self.words_of(of_text[:length]) for of_text, length in sized]
+        sized = zip(texts.words.tolist(), texts.lengths.tolist(), strict=True)
+        spelt = [self.words_of(of_text[:length]) for of_text, length in sized]
         if not self.pairs:
-            return texts
+            return spelt
         contexts = [context.split() for context in self._contexts]
-        return [(contexts[at], text) for at, text in zip(marks[:, 0].tolist(), texts, strict=True)]
+        numbers = texts.marks[:, 0].tolist()
+        return [(contexts[at], text) for at, text in zip(numbers, spelt, strict=True)]
 
     def words_of(self, rows: Sequence[int]) -> list[str]:
         """Return the words of rows, the opposite of `intern`."""

@@ -19,7 +19,7 @@ from robustparse.errors import InputError
 from robustparse.pretrained.foreign_code import settings_in
 from robustparse.pretrained.loaded_model import AnyKind, LoadedModel, WeightPrecision
 from robustparse.pretrained.loading import CLASSIFIER, TAGGER, model_folder, output_names
-from robustparse.types import Floats, Ids, Mask, TagSequence
+from robustparse.types import Floats, Ids, Mask, TagSequence, TextRows
 from robustparse.victims.black_box import BlackBox, Pairs, Texts
 
 _MARGIN = 1.0  # of Zheng et al. (2020, equation 4)
@@ -113,38 +113,26 @@ class HuggingFaceClassifier(HuggingFaceModel):
         return [(labels[row.argmax()], row) for row in probabilities]
 
     def gradient(
-        self,
-        words: Ids,
-        marks: Ids,
-        lengths: Ids,
-        gold: Sequence[Any],
-        loss: Loss,
-        among: Sequence[Mask],
+        self, texts: TextRows, gold: Sequence[Any], loss: Loss, among: Sequence[Mask]
     ) -> tuple[Floats, Floats, Floats]:
         """See ``DifferentiableVictim.gradient``."""
-        texts = self.texts(words, marks, lengths)
-        inputs = self._inputs(texts)
+        spelt = self.as_words(texts)
+        inputs = self._inputs(spelt)
         with torch.enable_grad(), self._embedded() as embedded:
             losses = _losses(self._logits(inputs), self._gold(gold), loss)
             (gradient,) = torch.autograd.grad(losses.sum(), embedded)
-        member = self._members(inputs, texts, words.shape[1]).to(gradient)
+        member = self._members(inputs, spelt, texts.words.shape[1]).to(gradient)
         counts = member.sum(-1, keepdim=True).clamp(min=1)
         squares = (member @ gradient.square().sum(-1, keepdim=True)).squeeze(-1)
         means = (member @ embedded[0].detach()) / counts
         return _numpy(member @ gradient), _numpy(means), _numpy(squares.sqrt())
 
     def followed(
-        self,
-        words: Ids,
-        marks: Ids,
-        lengths: Ids,
-        gold: Sequence[Any],
-        loss: Loss,
-        among: Sequence[Mask],
+        self, texts: TextRows, gold: Sequence[Any], loss: Loss, among: Sequence[Mask]
     ) -> Floats:
         """See ``MeasuredVictim.followed``."""
         with torch.inference_mode():
-            logits = self._logits(self._inputs(self.texts(words, marks, lengths)))
+            logits = self._logits(self._inputs(self.as_words(texts)))
             return _numpy(_losses(logits, self._gold(gold), loss))
 
     def vectors(self, rows: Ids) -> Floats:

@@ -94,7 +94,7 @@ def _gradients(
         for problem, request in asked
     ]
     request = asked[0][1]
-    arguments = (texts.words, texts.marks, texts.lengths, gold, request.loss, among)
+    arguments = (texts, gold, request.loss, among)
     at_words, vectors, norms = victim.gradient(*arguments)
     losses = _losses(victim, *arguments) if request.measured else np.full(len(asked), np.nan)
     if wants_gold:

@@ -232,7 +232,7 @@ class Scheduler:
         batch, victim = self._next_pass(waiting), self._builder.victim
         texts = texts_of([(flight.run.problem, states) for flight, states in batch], victim.unknown)
         with self._statistics.in_victim():
-            predictions = victim.predict(texts.words, texts.marks, texts.lengths)
+            predictions = victim.predict(texts)
         self._statistics.forwards += 1
         self._statistics.texts += len(texts.lengths)
         begin = 0

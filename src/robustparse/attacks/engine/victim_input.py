@@ -6,33 +6,17 @@ unknown word with the first word's mark.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from robustparse.attacks.problem import DELETED, UNKNOWN, Problem
-from robustparse.types import Ids, Indices, States
+from robustparse.types import Ids, Indices, States, TextRows
 
 Asked = tuple[Problem, States]
 """A sentence and its states `(n, words)`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Texts:
-    """A batch of texts as a victim reads them.
-
-    Args:
-        words: the victim's rows, `int32 (n, words)`, 0 beyond a text's length.
-        marks: the victim's ids of marks, `int32 (n, words)`.
-        lengths: words of each text, `int32 (n,)`.
-    """
-
-    words: Ids
-    marks: Ids
-    lengths: Ids
-
-
-def texts_of(batch: Sequence[Asked], unknown: int) -> Texts:
+def texts_of(batch: Sequence[Asked], unknown: int) -> TextRows:
     """Convert the states of several sentences to texts, in order.
 
     The arrays are built for all sentences together, because a loop over sentences would be slower.
@@ -65,7 +49,7 @@ def texts_of(batch: Sequence[Asked], unknown: int) -> Texts:
         words[empty, 0] = unknown
         lengths = np.maximum(lengths, 1)
     longest = int(lengths.max())  # all texts may have lost words, or got some
-    return Texts(words[:, :longest], marks[:, :longest], lengths.astype(np.int32))
+    return TextRows(words[:, :longest], marks[:, :longest], lengths.astype(np.int32))
 
 
 def _originals(problems: Sequence[Problem], widths: Indices) -> tuple[Ids, Ids]:
