@@ -7,6 +7,7 @@ from .api.report import report
 from .api.results import AttackResults
 from .api.share import share
 from .api.substitutes import substitutes
+from .api.transfer import TransferRates, transfer
 from .api.verify import Verification, verify
 from .api.worst_of_attacks import worst_of_attacks
 from .attacks.substitution_table import SubstitutionTable
@@ -18,6 +19,7 @@ __all__ = [
     "CertifiedResults",
     "Encoding",
     "SubstitutionTable",
+    "TransferRates",
     "Verification",
     "attack",
     "augment",
@@ -31,6 +33,7 @@ __all__ = [
     "sample",
     "share",
     "substitutes",
+    "transfer",
     "verify",
     "worst_of_attacks",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from command_runs import mistake
 
+import robustparse as rp
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
 from robustparse.evaluation.transfer import read_source, transfer
@@ -46,6 +47,21 @@ def options(made: Path, *sources: str, targets: tuple[str, ...] = ("one", "two")
     checkpoints = [",".join(f"{made}/{part}.ckpt" for part in one.split(",")) for one in targets]
     folders = [str(made / source) for source in sources]
     return ["transfer", *folders, "--checkpoint", *checkpoints, "--device", "cpu"]
+
+
+def test_python_gives_the_rates_of_the_command(made, tmp_path):
+    main([*options(made, "one", "two"), "--out", str(tmp_path)])
+    folders = [rp.AttackResults(made / "one"), made / "two"]
+    targets = {"one": str(made / "one.ckpt"), "two": rp.load(made / "two.ckpt")}
+    found = rp.transfer(folders, targets, device="cpu", out=tmp_path / "python")
+    ours, theirs = (
+        json.loads((folder / "transfer.json").read_text())
+        for folder in (tmp_path / "python", tmp_path)
+    )
+    assert ours["rates"] == theirs["rates"]
+    assert ours["targets"] == found.targets == ["one", "two"]
+    estimate = found.rates["uas"][0][1].rate.estimate
+    assert f"{estimate:.1f} (" in repr(found)
 
 
 def test_rates_are_those_of_the_targets_own_answers(made, tmp_path, capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from robustparse.api.attack import Examples, Victims, results_in, victim_source
-from robustparse.api.data_sources import DataSource, data_source, settings_of
+from robustparse.api.data_sources import DataSource, data_source, examples_for, settings_of
 from robustparse.api.inputs import system_name
 from robustparse.api.printed_tables import as_text, certified_table
 from robustparse.api.progress import certify_progress
@@ -15,7 +15,6 @@ from robustparse.attacks.substitution_table import SubstitutionTable
 from robustparse.certificates.allowed_inputs import Edits
 from robustparse.certificates.exhaustion import CAP, Exhaustive
 from robustparse.data.columns import columns_of
-from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError, say, whole_number
 from robustparse.evaluation.certificate_folder import certify_into, read_certificates
 from robustparse.evaluation.certificate_records import (
@@ -48,8 +47,7 @@ def certified(
         device: where models compute.
     """
     opened, table = victim.open(device), exhaustive.substitutes
-    examples = data.examples(opened, exhaustive.punctuation)
-    say(*opened.warnings(examples, FileUse(data.name, exhaustive.punctuation)))
+    examples = examples_for(opened, data, exhaustive.punctuation)
     # What distinguishes this run from others; the size of batches does not.
     run = {
         "victims": victim.names,

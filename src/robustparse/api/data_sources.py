@@ -13,9 +13,9 @@ from robustparse.api.taggers import check_tagger, tagger_named, with_tags
 from robustparse.api.victim_sources import VictimSource, known_to
 from robustparse.data.datamodule import MAX_LENGTH, SAMPLE
 from robustparse.data.fractions import FractionOf, check_fraction, draw_fraction
-from robustparse.data.read_options import Known, ReadOptions
+from robustparse.data.read_options import FileUse, Known, ReadOptions
 from robustparse.data.shard import Shard
-from robustparse.errors import InputError, check_least, check_seed, whole_number
+from robustparse.errors import InputError, check_least, check_seed, say, whole_number
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.files.paths import in_short
 from robustparse.files.writing import unwritable
@@ -209,6 +209,19 @@ class GivenExamples:
 
 DataSource = DataFile | GivenExamples
 """Its properties describe the data in ``run.json``; ``examples`` returns the sentences."""
+
+
+def examples_for(
+    victim: AnsweringVictim, data: DataSource, punctuation: PunctuationPolicy
+) -> list[Example]:
+    """Return the sentences of a source, after the victim's warnings about them.
+
+    Raises:
+        InputError: see `DataFile.examples` and `GivenExamples.examples`.
+    """
+    examples = data.examples(victim, punctuation)
+    say(*victim.warnings(examples, FileUse(data.name, punctuation)))
+    return examples
 
 
 def data_source(

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from robustparse.api.attack import Examples, Victims, victim_source
-from robustparse.api.data_sources import DataFile, data_source
+from robustparse.api.data_sources import DataFile, data_source, examples_for
 from robustparse.api.inputs import check_same_kind, data_files, digest, file_names, system_name
 from robustparse.api.results import Scores
 from robustparse.api.victim_sources import Checkpoints, VictimSource
 from robustparse.attacks.victim import counts_of
 from robustparse.data.columns import columns_of
 from robustparse.data.datamodule import SAMPLE
-from robustparse.data.read_options import FileUse, ReadOptions
+from robustparse.data.read_options import ReadOptions
 from robustparse.errors import InputError, say
 from robustparse.evaluation.accumulator import Sums
 from robustparse.evaluation.clean import predictions, scores_of, sums_of
@@ -105,8 +105,7 @@ def evaluate(
     source = victim_source(victim)
     opened = source.open(device)
     data = data_source(examples, limit=limit)
-    sentences = data.examples(opened, punctuation)
-    say(*opened.warnings(sentences, FileUse(data.name, punctuation)))
+    sentences = examples_for(opened, data, punctuation)
     answers = list(predictions(opened, sentences))
     scores = scores_of(opened.task, answers, sentences, punctuation)
     return Scores(system_name(source.names), scores, answers)
@@ -140,8 +139,7 @@ def scored_into(
         The task, and the scores as in ``scores.json``, without versions.
     """
     opened = victim.open(device)
-    task, examples = opened.task, data.examples(opened, punctuation)
-    say(*opened.warnings(examples, FileUse(data.name, punctuation)))
+    task, examples = opened.task, examples_for(opened, data, punctuation)
     if folder is not None:
         remove_record(make_folder(folder))
     pairs = {} if perturbed_files is None else checked_pairs(opened, perturbed_files, examples)

@@ -1,6 +1,6 @@
 """Tables that commands and notebooks print."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from robustparse.evaluation.records import WHEN
+from robustparse.evaluation.transfer import Transfer
 from robustparse.metrics import score_name
 
 _MOST_COLUMNS = 8  # that fit into 80 characters
@@ -100,6 +101,34 @@ def certified_table(name: str, summary: Mapping[str, Any]) -> Table:
             cells.append(lower if lower == upper else f"{lower} to {upper}")
         counts = (str(bounds["undecided"]), str(bounds["inputs"]))
         table.add_row(f"{edits} edit{'' if edits == '1' else 's'}", *cells, *counts)
+    return table
+
+
+def transfer_table(
+    score: str,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    rates: Sequence[Sequence[Transfer]],
+) -> Table:
+    """Make a table with a row for each source and a column for each target of `transfer`.
+
+    Args:
+        score: the name of the score that the sentences lower.
+        sources: the folders of the attacks.
+        targets: the names of the models.
+        rates: a row for each source with a cell for each target.
+    """
+    title = f"lower {score_name(score)}, % of all sentences (of those that fooled the source)"
+    numbers = [str(number) for number in range(1, 1 + len(targets))]
+    table = plain_table(title, ["made against"], numbers)
+    for number, cells in enumerate(rates, start=1):
+        shares = ["-" if c.given_success is None else f"{c.given_success:.1f}" for c in cells]
+        both = zip(cells, shares, strict=True)
+        table.add_row(
+            f"source {number}", *(f"{cell.rate.estimate:.1f} ({share})" for cell, share in both)
+        )
+    legend = [f"source {number}: {source}" for number, source in enumerate(sources, start=1)]
+    table.caption = "\n".join([*legend, *map("{}: {}".format, numbers, targets)])
     return table
 
 

@@ -199,3 +199,13 @@ class Scores(dict[str, float | None]):
     def _repr_html_(self) -> str:
         scores = {score_name(name): value for name, value in self.items()}
         return render("notebook", part="scores", name=self.name, scores=scores)
+
+
+def attack_folders(attacked: Sequence[AttackResults | str | Path]) -> list[Path]:
+    """Return the folders of results, and folders as they are.
+
+    Raises:
+        InputError: one of them is neither results nor a path.
+    """
+    several = [attacked] if isinstance(attacked, str | Path | AttackResults) else attacked
+    return [each.folder if isinstance(each, AttackResults) else with_home(each) for each in several]

@@ -1,10 +1,13 @@
-"""Sentences that attacks made against some models, given to other models."""
+"""``robustparse.transfer``: sentences that attacks made against some models, given to others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from robustparse import __version__
+from robustparse.api.attack import Victims, victim_source
+from robustparse.api.printed_tables import as_text, transfer_table
+from robustparse.api.results import AttackResults, attack_folders
 from robustparse.api.victim_sources import VictimSource
 from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError, say
@@ -12,12 +15,13 @@ from robustparse.evaluation.records import TRANSFER
 from robustparse.evaluation.transfer import Source, Transfer, check_same, read_source
 from robustparse.evaluation.transfer import transfer as transfer_to
 from robustparse.files.output_folders import make_folder
+from robustparse.files.paths import with_home
 from robustparse.files.writing import write_json
 
 
 @dataclass(frozen=True)
 class TransferRates:
-    """How many sentences of each source fool each target.
+    """How many sentences of each source fool each target; printed as a table for each score.
 
     Attributes:
         sources: the folders of the attacks.
@@ -29,28 +33,40 @@ class TransferRates:
     targets: list[str]
     rates: dict[str, list[list[Transfer]]]
 
+    def __repr__(self) -> str:
+        return "\n\n".join(
+            as_text(transfer_table(score, self.sources, self.targets, rates))
+            for score, rates in self.rates.items()
+        )
+
 
 def transfer(
-    folders: Sequence[Path],
-    targets: Mapping[str, VictimSource],
+    attacked: Sequence[AttackResults | str | Path],
+    targets: Mapping[str, Victims | VictimSource],
+    *,
+    out: str | Path | None = None,
     device: str = "auto",
-    out: Path | None = None,
 ) -> TransferRates:
-    """Give the sentences of attacks to other models.
+    """Give the sentences of attacks to other models: how many of these are fooled too.
 
     Args:
-        folders: the folders of finished attacks on the same data.
-        targets: the models by their names.
-        device: where the models compute.
-        out: the folder for transfer.json.
+        attacked: results or folders of finished attacks on the same data.
+        targets: the models by their names; see `robustparse.attack`.
+        out: the folder for transfer.json, which `robustparse.report` draws; None writes nothing.
+        device: where the models compute; ``auto`` takes a GPU if there is one.
 
     Raises:
-        InputError: an attack is not finished, the attacks have different sentences, or a target
-            cannot be used; the error names the target.
+        InputError: there is no target, an attack is not finished, the attacks have different
+            sentences, or a target cannot be used; the error names the target.
     """
-    sources = [read_source(folder) for folder in folders]
+    if not isinstance(targets, Mapping) or not targets:
+        expected = "at least one model, by its name"
+        raise InputError(f"got {targets!r:.60}", key="targets", expected=expected)
+    sources = [read_source(folder) for folder in attack_folders(attacked)]
     check_same(sources)
-    columns = [_column(name, target, device, sources) for name, target in targets.items()]
+    columns = [
+        _column(name, victim_source(target), device, sources) for name, target in targets.items()
+    ]
     task = sources[0].task
     rates = {
         score: [[column[row][score] for column in columns] for row in range(len(sources))]
@@ -66,7 +82,7 @@ def transfer(
             "n_sentences": len(sources[0].originals),
             "rates": asdict(result)["rates"],
         }
-        write_json(make_folder(out) / TRANSFER, record)
+        write_json(make_folder(with_home(out)) / TRANSFER, record)
     return result
 
 

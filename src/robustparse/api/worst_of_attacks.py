@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from robustparse.api.inputs import system_name
-from robustparse.api.results import AttackResults
+from robustparse.api.results import AttackResults, attack_folders
 from robustparse.api.seen_attacks import seen_attacks
 from robustparse.evaluation.worst_of_attacks import WorstOfAttacks, read_worst_of_attacks
-from robustparse.files.paths import with_home
 from robustparse.reports.tables import numbered
 
 
@@ -29,11 +28,7 @@ def worst_of_attacks(attacked: Sequence[AttackResults | str | Path]) -> list[Wor
         InputError: a file is missing or damaged, or two attacks on a system have different
             sentences, gold answers or punctuation.
     """
-    several = [attacked] if isinstance(attacked, str | Path | AttackResults) else attacked
-    folders = [
-        each.folder if isinstance(each, AttackResults) else with_home(each) for each in several
-    ]
-    systems = read_worst_of_attacks(folders)
+    systems = read_worst_of_attacks(attack_folders(attacked))
     names = [system_name(system.victims) for system in systems]
     if len(set(names)) < len(names):
         names = [" + ".join(system.victims) for system in systems]
