@@ -8,6 +8,7 @@ import pytest
 import recompute
 import studies
 import study
+import study_machine
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, write_treebank
 from robustparse.data.sample.treebank import sample_treebank
@@ -77,7 +78,7 @@ def test_a_study_is_trained_attacked_kept_and_reported(
         main(list(command))
         return 1.0
 
-    monkeypatch.setattr(study, "run", run)
+    monkeypatch.setattr(study_machine.Machine, "run", lambda _, command: run(command))
     words = f"study.py small --folder {corpus} --home {home} --processor a-machine"
     monkeypatch.setattr("sys.argv", words.split())
     study.main()
@@ -118,7 +119,7 @@ def test_a_study_is_trained_attacked_kept_and_reported(
 
     trained = []
     monkeypatch.setattr("sys.argv", words.split())
-    monkeypatch.setattr(study.Runner, "fit_command", lambda *_: trained.append(1))
+    monkeypatch.setattr(study.Training, "fit_command", lambda *_: trained.append(1))
     study.main()
     again = [
         json.loads(line) for line in (home / "results" / "small.jsonl").read_text().splitlines()

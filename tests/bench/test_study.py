@@ -14,6 +14,9 @@ import yaml
 import results
 import studies
 import study
+import study_machine
+import study_rows
+import study_tests
 from robustparse.cli.main import main
 from robustparse.data.conllu import block_of, read_treebank, write_treebank
 from robustparse.data.sample.treebank import sample_treebank
@@ -57,7 +60,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             (path / "best.ckpt").write_text("weights")
         return 1.0
 
-    monkeypatch.setattr(study, "run", run)
+    monkeypatch.setattr(study_machine.Machine, "run", lambda _, command: run(command))
     return ran
 
 
@@ -126,7 +129,7 @@ def test_fit_accepts_the_command_of_a_system(
     one = run.study.systems[system]
     files = [run.study.copies_file(copies, one.seed) for copies in one.copies]
     with pytest.raises(SystemExit) as end:
-        main([*run.fit_command(one, files), "--print_config"])
+        main([*run.training.fit_command(one, files), "--print_config"])
     assert end.value.code == 0, capsys.readouterr().err
     shown = yaml.safe_load(capsys.readouterr().out)
     assert shown["model"]["init_args"]["seed"] == one.seed
@@ -147,9 +150,9 @@ def test_attacks_of_several_studies_in_one_folder_are_the_same() -> None:
 @pytest.mark.parametrize("name", studies.names())
 def test_a_kept_row_belongs_to_the_study_and_says_how_it_was_run(name: str) -> None:
     one = studies.read_study(name)
-    kept = Runner(one, {}).kept()
-    study.agree(kept)
-    rows = {study.key(Runner(one, {}).row(*row)): row for row in one.rows}
+    kept = Runner(one, {}).rows.kept()
+    study_rows.agree(kept)
+    rows = {study.key(Runner(one, {}).rows.row(*row)): row for row in one.rows}
     for line in kept:
         assert line["command"].startswith("python bench/study.py ")
         assert line["processor"]
@@ -171,7 +174,7 @@ def test_a_recipe_is_changed_as_the_study_says() -> None:
     strict = one.attacks["zheng2020_blackbox_strict"].content()
     assert strict["goal"]["init_args"]["success"] == "strict"
     references = one.attacks["pwws_references"].content()["constraints"][-1]
-    assert references["class_path"] == study.REFERENCES
+    assert references["class_path"] == study_rows.REFERENCES
     whole = studies.Attack("wang2021_open").content()["constraints"]
     some = studies.read_study("wang2021_filters").attacks["wang2021_open_2_filters"].content()
     assert some["constraints"] == whole[:3]
@@ -184,7 +187,7 @@ def test_a_recipe_is_changed_as_the_study_says() -> None:
 def test_files_of_this_machine_stand_in_recipes(tmp_path: Path, inputs: dict[str, str]) -> None:
     run = runner("ewt_references", tmp_path, inputs)
     system, attack = run.study.systems[CLEAN], run.study.attacks["wang2021_open_references"]
-    command = run.attack_command(system, attack, 0.05)
+    command = run.machine.attack_command(system, attack, 0.05)
     text = Path(command[command.index("--attack") + 1]).read_text()
     recipe = yaml.safe_load(text)
     assert recipe["search"]["init_args"]["gamma"] == 0.05
@@ -202,16 +205,16 @@ def test_sentences_are_drawn_once_and_long_enough(tmp_path: Path, inputs: dict[s
     blocks[1:1] = [block_of(short, DependencyTree((0, 1), ("root", "punct")))] * 30
     write_treebank(Path(inputs["folder"]) / "x-test.conllu", blocks)
     run = runner("universal_french", tmp_path, inputs)
-    run.study = replace(run.study, test={"sentences": 20})
+    run = Runner(replace(run.study, test={"sentences": 20}), run.inputs)
     (system, *_) = run.study.systems.values()
-    name, path = run.sentences(system)
+    name, path = run.tests.sentences(system)
     first = [example.sentence.words for example in read_treebank(path)]
     assert (name, len(first)) == ("--data", 20)
     assert min(map(len, first)) >= 5
-    run.sentences(system)
+    run.tests.sentences(system)
     assert [example.sentence.words for example in read_treebank(path)] == first
-    run.study = replace(run.study, test={"sentences": 500})
-    assert len(read_treebank(run.sentences(system)[1])) == 30  # there are no more
+    run = Runner(replace(run.study, test={"sentences": 500}), run.inputs)
+    assert len(read_treebank(run.tests.sentences(system)[1])) == 30  # there are no more
 
 
 @pytest.mark.parametrize(
@@ -242,7 +245,7 @@ def test_copies_are_made_after_their_parser_and_before_their_system(
 ) -> None:
     run = runner("defenses_minilm", tmp_path, inputs)
     half, whole = (run.study.systems[f"{CLEAN}_offline_{share}"] for share in (50, 100))
-    run.train(half)
+    run.training.train(half)
     clean, copies, offline = commands
     assert clean.startswith("fit")
     assert f"encoder.init_args.model {inputs['encoder']}" in clean
@@ -253,9 +256,9 @@ def test_copies_are_made_after_their_parser_and_before_their_system(
     assert "--trainer.max_steps 1024 " in offline
     assert f"{CLEAN}/copies_zheng2020_blackbox_100.conllu" in offline
     assert "--data.init_args.augmentation.fraction 0.5 " in offline
-    run.train(half)  # nothing is left to do
+    run.training.train(half)  # nothing is left to do
     assert len(commands) == 3
-    run.train(whole)  # `augment` sees for itself that it is done
+    run.training.train(whole)  # `augment` sees for itself that it is done
     assert [command.split()[0] for command in commands[3:]] == ["augment", "fit"]
 
 
@@ -265,10 +268,10 @@ def test_a_defense_continues_from_its_clean_parser_in_the_same_time(
     run = runner("defenses_minilm", tmp_path, inputs)
     pgd = run.study.systems[f"{CLEAN}_pgd"]
     with pytest.raises(SystemExit, match=f"continues from .*{CLEAN}/best.ckpt"):
-        run.train(pgd)
+        run.training.train(pgd)
     assert commands == []
-    run.train(run.study.systems[CLEAN])
-    run.train(pgd)
+    run.training.train(run.study.systems[CLEAN])
+    run.training.train(pgd)
     _, command = commands
     assert f"{CLEAN}_finetuning.yaml" in command
     assert "configs/defense/pgd.yaml" in command
@@ -281,9 +284,9 @@ def test_another_seed_is_the_models_the_datas_and_the_adversarys(
     commands: list[str], tmp_path: Path, inputs: dict[str, str]
 ) -> None:
     run = runner("defenses_minilm", tmp_path, inputs, seed=3)
-    run.train(run.study.systems[CLEAN])
-    run.train(run.study.systems[f"{CLEAN}_pgd"])
-    run.train(run.study.systems[f"{CLEAN}_offline_50_seed_2"])
+    run.training.train(run.study.systems[CLEAN])
+    run.training.train(run.study.systems[f"{CLEAN}_pgd"])
+    run.training.train(run.study.systems[f"{CLEAN}_offline_50_seed_2"])
     clean, pgd, _, offline = (command.split() for command in commands)
     for words, seed in ((clean, "3"), (pgd, "3"), (offline, "5")):
         for part in ("model", "data"):
@@ -317,8 +320,8 @@ def test_a_system_trained_in_another_way_is_refused(
 ) -> None:
     run = runner("defenses_minilm", tmp_path, inputs)
     system = run.study.systems[f"{CLEAN}_offline_50"]
-    run.train(system)
-    run.train(system)
+    run.training.train(system)
+    run.training.train(system)
     assert sum(command.startswith("fit") for command in commands) == 2
     if changed == "start":
         (run.study.home / CLEAN / "best.ckpt").write_text("others")
@@ -334,7 +337,7 @@ def test_a_system_trained_in_another_way_is_refused(
         name = "copies" if changed == "used" else changed
         system = replace(system, **{name: others[name]})
     with pytest.raises(SystemExit, match="move it away"):
-        run.train(system)
+        run.training.train(system)
 
 
 def test_members_train_and_are_attacked_together(
@@ -342,9 +345,9 @@ def test_members_train_and_are_attacked_together(
 ) -> None:
     run = runner("wang2021", tmp_path, inputs)
     system = run.study.systems["ewt_stack_pointer_embeddings"]
-    run.train(system)
+    run.training.train(system)
     assert [command.split()[0] for command in commands] == ["fit"] * 3
-    command = run.attack_command(system, run.study.attacks["wang2021_open"])
+    command = run.machine.attack_command(system, run.study.attacks["wang2021_open"])
     assert command[command.index("--checkpoint") + 1 :] == [
         f"{tmp_path}/runs/{name}/best.ckpt" for name in system.members
     ]
@@ -359,14 +362,14 @@ def test_utterances_are_copied_by_operations(
     (corpus / "train.tsv").write_text("jobs\tjob ( ANS )\n")
     inputs |= {"raw": str(tmp_path / "raw"), "forms": str(tmp_path / "raw"), "parser": "p.ckpt"}
     run = runner("huang2021_training", tmp_path, inputs)
-    run.train(run.study.systems["jobs_coarse2fine_mda"])
+    run.training.train(run.study.systems["jobs_coarse2fine_mda"])
     *copies, fit = commands
     assert [one.split("--seed ")[1].split()[0] for one in copies] == [*"012345"]
     assert all("--fraction 0.2 " in one for one in copies)
     assert inputs["vectors"] in copies[3]
     assert fit.count("copies_") == 6
     assert "--data.init_args.augmentation.vocabulary merged" in fit
-    run.train(run.study.systems["jobs_coarse2fine_mda_online_seed_2"])
+    run.training.train(run.study.systems["jobs_coarse2fine_mda_online_seed_2"])
     words = commands[-1].split()
     configs = [word for before, word in itertools.pairwise(words) if before == "--config"]
     content = yaml.safe_load(Path(configs[-1]).read_text())
@@ -392,9 +395,9 @@ def test_a_system_is_scored_on_the_test_set_and_the_perturbed_sets(
         write_rows(out, [(True, False), (False, True)])
         return 1.0
 
-    monkeypatch.setattr(study, "run", scored)
-    monkeypatch.setattr(run, "trained", lambda system: {"steps": 7})
-    figures = run.evaluate(run.study.systems["geo_tranx"])
+    monkeypatch.setattr(study_machine.Machine, "run", lambda _, command: scored(command))
+    monkeypatch.setattr(run.tests, "trained", lambda system: {"steps": 7})
+    figures = run.tests.evaluate(run.study.systems["geo_tranx"])
     assert figures["scores"]["exact_match"] == 90.0
     assert "tranx_match" not in figures["scores"]
     assert figures["scores"]["macro"]["robust"] == 60.0
@@ -427,7 +430,7 @@ def test_shared_adversaries_are_those_of_the_report(tmp_path: Path) -> None:
     for at, folder in enumerate(folders):
         folder.mkdir()
         write_rows(folder, [pair[at] for pair in pairs])
-    first, second = ({"outcomes": study.outcomes(folder)} for folder in folders)
+    first, second = ({"outcomes": study_tests.outcomes(folder)} for folder in folders)
     shared = shared_adversaries(folders)
     assert len(shared) == 2
     of_all, of_any = (sum(getattr(one, name) for one in shared) for name in ("of_all", "of_any"))
@@ -456,11 +459,13 @@ def test_a_corpus_without_perturbed_sets_gets_them_from_its_raw_texts(
         ran.append(Path(command[-1]))
         ran[-1].write_text("perturbed\toriginal\tanswer\n")
 
-    monkeypatch.setattr(study, "run", augment)
+    monkeypatch.setattr(study_machine.Machine, "run", lambda _, command: augment(command))
     for _ in range(2):  # once for all parsers of a corpus
         for name in ("geo_tranx", "jobs_tranx", "geo_seq2seq"):
             system = run.study.systems[name]
-            folder = run.perturbed(system, studies.filled(run.study.test, run.values(system)))
+            folder = run.tests.perturbed(
+                system, studies.filled(run.study.test, run.machine.values(system))
+            )
             made = tmp_path / "runs" / "perturbed" / "geo"
             assert folder == (tmp_path / "sets" / "jobs" if name == "jobs_tranx" else made)
     assert [path.stem for path in ran] == [*run.study.test["operations"]]
@@ -473,14 +478,14 @@ def test_a_row_rests_on_its_parsers_and_its_recipe(
     """Whatever its budget and wherever files lie, but not with another model or start."""
     run = runner("defenses_minilm", tmp_path, inputs)
     system, attack = run.study.systems[f"{CLEAN}_offline_50"], run.study.attacks["pwws"]
-    before = run.row(system, attack, None)["origin"]
+    before = run.rows.row(system, attack, None)["origin"]
     assert set(before) == {"the recipe pwws"}
-    run.train(system)
+    run.training.train(system)
     (run.study.folder(system) / system.checkpoint).write_text("trained")
     made = run.study.copies_file(system.copies[0], None).with_suffix(".attack")
     made.mkdir()
     (made / "run.json").write_text(json.dumps({"sha256": {"checkpoint": ["its parser's"]}}))
-    origin = run.row(system, attack, None)["origin"]
+    origin = run.rows.row(system, attack, None)["origin"]
     assert set(origin) - set(before) == {
         f"the parser {system.name}/{system.checkpoint}",
         f"the parser {CLEAN}/best.ckpt",
@@ -488,10 +493,10 @@ def test_a_row_rests_on_its_parsers_and_its_recipe(
     }
     assert origin[f"the parser {CLEAN}/best.ckpt"] == "its parser's"
     zheng = run.study.attacks["zheng2020_blackbox"]
-    first = run.row(system, zheng, 0.05)["origin"]["the recipe zheng2020_blackbox"]
-    assert first == run.row(system, zheng, 0.15)["origin"]["the recipe zheng2020_blackbox"]
-    run.inputs = {**inputs, "masked_lm": "another"}
-    assert first != run.row(system, zheng, 0.05)["origin"]["the recipe zheng2020_blackbox"]
+    first = run.rows.row(system, zheng, 0.05)["origin"]["the recipe zheng2020_blackbox"]
+    assert first == run.rows.row(system, zheng, 0.15)["origin"]["the recipe zheng2020_blackbox"]
+    run = Runner(run.study, {**inputs, "masked_lm": "another"})
+    assert first != run.rows.row(system, zheng, 0.05)["origin"]["the recipe zheng2020_blackbox"]
 
 
 def test_a_row_on_another_parser_of_the_same_name_is_refused(
@@ -502,7 +507,7 @@ def test_a_row_on_another_parser_of_the_same_name_is_refused(
     for system, _, _ in (clean, control):
         run.study.folder(system).mkdir(parents=True)
         (run.study.folder(system) / system.checkpoint).write_text(system.name)
-    run.keep({**run.row(*control), "processor": "", "counts": {}})
+    run.rows.keep({**run.rows.row(*control), "processor": "", "counts": {}})
     (run.study.folder(clean[0]) / clean[0].checkpoint).write_text("trained anew")
     with pytest.raises(SystemExit, match=f"{clean[0].name}/best.ckpt"):
         run.measure(["test"], [clean], "")
@@ -518,8 +523,8 @@ def test_a_line_is_kept_once_in_the_order_of_the_study(
     run.study.results.write_text(json.dumps({"system": "jobs_seq2seq", "seeds": [0, 1]}) + "\n")
     for steps in (1, 2):
         for name in names:
-            run.keep({"system": name, "steps": steps})
-    assert [(one["system"], one["steps"]) for one in run.kept()] == [
+            run.rows.keep({"system": name, "steps": steps})
+    assert [(one["system"], one["steps"]) for one in run.rows.kept()] == [
         (name, 2) for name in ("jobs_seq2seq", "jobs_seq2seq_seed_1", "jobs_tranx")
     ]
 
@@ -537,16 +542,16 @@ def test_an_unknown_name_in_a_study_is_named(tmp_path: Path, monkeypatch) -> Non
 
 def test_a_measurement_that_was_cut_off_is_not_whole(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("perplexity", "word_similarity", "sentence_similarity"))
-    assert study.qualities(tmp_path) == nothing
+    assert study_tests.qualities(tmp_path) == nothing
     near = {"changed": {"mean": 0.8}, "success": {"mean": 0.7}}
     (tmp_path / "quality.json").write_text(json.dumps({"word_similarity": near}))
-    assert study.qualities(tmp_path) == {**nothing, "word_similarity": {"mean": 0.8}}
+    assert study_tests.qualities(tmp_path) == {**nothing, "word_similarity": {"mean": 0.8}}
 
 
 def test_copulas_are_counted_by_class_of_tag() -> None:
     gold = {"labels": ["cop", "aux:pass", "obj"]}
     line = {"edited": [0, 1, 2], "edited_tags": ["VBZ", "VBD", "NN"], "gold": gold}
-    assert study.copulas([line]) == {
+    assert study_tests.copulas([line]) == {
         "all": {"changed": 3, "copulas": 2},
         "VB": {"changed": 2, "copulas": 2},
         "NN": {"changed": 1, "copulas": 0},
