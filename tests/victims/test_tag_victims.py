@@ -1,5 +1,7 @@
 """Taggers of Hugging Face and spaCy, as they are."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,14 @@ def test_the_tag_of_a_word_is_that_of_its_first_piece(folder: Path) -> None:
         assert legal(answer.tags)
     with pytest.raises(InputError):
         victim.answer([["dog"] * 30])
+
+
+def test_a_tagger_needs_no_padding_token(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "tagger")
+    path = tmp_path / "tagger" / "tokenizer_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pad_token": None}))
+    victim = HuggingFaceTagger(str(tmp_path / "tagger"))
+    assert victim.answer(TEXTS) == HuggingFaceTagger(str(folder)).answer(TEXTS)
 
 
 def test_it_is_attacked_and_scored(folder: Path) -> None:

@@ -51,7 +51,12 @@ class HuggingFaceModel(BlackBox):
 
     @cached_property
     def _loaded(self) -> LoadedModel:
-        return LoadedModel(self.model, self.kind, self.precision, self.device, self.download)
+        loaded = LoadedModel(self.model, self.kind, self.precision, self.device, self.download)
+        tokenizer = loaded.tokenizer
+        if tokenizer.pad_token is None:  # as of GPT-2; the attention mask hides what pads
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+        loaded.network.config.pad_token_id = tokenizer.pad_token_id
+        return loaded
 
 
 class HuggingFaceClassifier(HuggingFaceModel):
@@ -148,15 +153,6 @@ class HuggingFaceClassifier(HuggingFaceModel):
                 means = (member @ embedded) / member.sum(-1, keepdim=True).clamp(min=1)
             known.update(zip(new, _numpy(means[:, 1]), strict=True))
         return np.stack([known[row] for row in rows.tolist()])
-
-    @cached_property
-    def _loaded(self) -> LoadedModel:
-        loaded = super()._loaded
-        tokenizer, network = loaded.tokenizer, loaded.network
-        if tokenizer.pad_token is None:  # as of GPT-2; the attention mask hides what pads
-            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-        network.config.pad_token_id = tokenizer.pad_token_id
-        return loaded
 
     def _inputs(self, texts: Texts | Pairs) -> Any:
         """Return the padded inputs of the network, a ``BatchEncoding`` on its device."""
