@@ -148,6 +148,9 @@ def test_a_tilde_is_the_home_folder(
     assert rp.AttackResults("~/run").folder == home / "run"
     assert rp.report("~/run", "~/page.html") == home / "page.html"
     assert (home / "page.html").is_file()
+    model.save_pretrained("~/model")
+    for shared in (rp.load("~/model"), BiaffineParser.from_pretrained("~/model")):
+        assert shared.vocabulary == model.vocabulary
     assert not [*here.iterdir()]
 
 

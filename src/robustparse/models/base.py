@@ -31,6 +31,7 @@ from robustparse.data.vocab import Vocabulary
 from robustparse.data.word_recognition import WordRecognition
 from robustparse.errors import InputError
 from robustparse.files.checkpoints import checkpoint_file
+from robustparse.files.paths import with_home
 from robustparse.metrics import PunctuationPolicy
 from robustparse.models.checkpoint import (
     KEY,
@@ -377,7 +378,7 @@ class Model(ResumableModule, Generic[States]):
         Raises:
             InputError: it could not be loaded, see `specification`; or see `write_model`.
         """
-        write_model(Path(save_directory), self.description(), self.state_dict())
+        write_model(with_home(save_directory), self.description(), self.state_dict())
 
     @classmethod
     def from_pretrained(
@@ -405,7 +406,8 @@ class Model(ResumableModule, Generic[States]):
             InputError: see ``fetched`` and ``read_checkpoint``; the checkpoint describes no model
                 of this class, or its weights are not finite.
         """
-        source = str(pretrained_model_name_or_path)
+        # A path, or a name, which `Path` could change.
+        source = os.path.expanduser(pretrained_model_name_or_path)  # noqa: PTH111
         options = {"token": token, "cache_dir": cache_dir, "local_files_only": local_files_only}
         if not os.path.lexists(source):
             source = str(fetched(source, revision, force_download=force_download, **options))

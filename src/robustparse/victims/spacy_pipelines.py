@@ -1,5 +1,6 @@
 """Unmodified parsers and taggers of spaCy pipelines, applied to tokenised sentences."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -56,7 +57,7 @@ class SpacyPipeline(BlackBox):
         remedy = "run `pip install robustparse[spacy]`"
         library = optional_library("spacy", "victim: model", remedy)
         try:
-            pipeline = library.load(self.model)
+            pipeline = library.load(os.path.expanduser(self.model))  # noqa: PTH111 - or a name
         except Exception as error:  # spaCy raises its own types for pipelines that it cannot load
             raise InputError(
                 f"spaCy cannot load {self.model!r} ({' '.join(str(error).split())[:120]})",
