@@ -4,6 +4,7 @@ Wang et al. 2021 use the Stanford tagger on the whole changed sentence; their co
 two as well.
 """
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -126,7 +127,8 @@ class PipelineTag(Constraint):
                     download_method=None,
                     verbose=False,
                 )
-            return library.load(self.model, exclude=["parser", "ner", "lemmatizer"])
+            path = os.path.expanduser(self.model)  # noqa: PTH111 - or a name
+            return library.load(path, exclude=["parser", "ner", "lemmatizer"])
         except Exception as error:  # each library raises types of its own for a missing model
             command = (
                 f"python -m spacy download {self.model}"
