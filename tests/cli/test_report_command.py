@@ -79,6 +79,7 @@ def test_a_wrong_folder_is_named(folders, tmp_path, capsys):
             [tmp_path / "empty"],
             "summary.json: no such file; expected the output folder of an attack; give a",
         ),
+        ([folders[0].parent], f"{folders[1]}, {folders[0]}"),
     ):
         assert says in mistake(capsys, "report", *given, *out)
     assert not (tmp_path / "page.html").exists()

@@ -413,6 +413,10 @@ def test_a_split_of_several_files_is_read_as_one(tmp_path: Path):
     assert read(train_file=str(tmp_path / "my?.tsv")) == whole
     with pytest.raises(InputError):
         read(train_file=str(tmp_path / "none*.tsv"))
+    for name in ("train_file", "folder"):
+        with pytest.raises(InputError) as error:
+            read(**{name: ""})
+        assert error.value.key == f"data.init_args.{name}"
 
 
 def test_copies_with_an_unknown_label_are_refused(tmp_path: Path):

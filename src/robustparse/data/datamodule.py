@@ -208,16 +208,15 @@ class DataModule(pl.LightningDataModule, ABC):
         Raises:
             InputError: no file is set for the split, or the folder has none.
         """
-        file = self.files[split]
-        if file is None and self.folder == SAMPLE:
+        file, key = self.files[split], f"data.init_args.{split}_file"
+        if file is not None:
+            return with_home(file, key)
+        if self.folder == SAMPLE:
             return None
-        if file is None and self.folder is None:
-            raise InputError(
-                f"no {split} data",
-                key=f"data.init_args.{split}_file",
-                remedy=f"set data.init_args.folder or {split}_file",
-            )
-        return with_home(file) if file is not None else self.find(str(self.folder), split)
+        if self.folder is None:
+            remedy = f"set data.init_args.folder or {split}_file"
+            raise InputError(f"no {split} data", key=key, remedy=remedy)
+        return self.find(str(with_home(self.folder, "data.init_args.folder")), split)
 
     @cached_property
     def train_examples(self) -> list[Example]:

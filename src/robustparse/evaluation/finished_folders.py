@@ -23,7 +23,7 @@ from robustparse.evaluation.records import (
     Summary,
 )
 from robustparse.files.json_text import as_written
-from robustparse.files.paths import check_folder
+from robustparse.files.paths import check_folder, in_short
 from robustparse.tasks.registry import named
 from robustparse.tasks.task import Task
 from robustparse.types import Example
@@ -55,6 +55,8 @@ def read_summary(folder: Path, remedy: str = REMEDY) -> Summary:
         problem, other = f"was written by {writers[0]}", "name one that `robustparse attack` wrote"
         raise InputError(problem, path=folder, expected=expected, remedy=other)
     if not (folder / SUMMARY).exists():
+        inside = [str(path.parent) for path in sorted(folder.glob(f"*/{SUMMARY}"))]
+        remedy = f"give the folders in it: {in_short(inside)}" if inside else remedy
         raise InputError("no such file", path=folder / SUMMARY, expected=expected, remedy=remedy)
     return read_record(folder / SUMMARY, Summary, remedy)
 

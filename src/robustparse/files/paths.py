@@ -15,14 +15,18 @@ _PATTERN = re.compile(r"[*?[]")
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a scheme, in a path
 
 
-def with_home(path: str | Path) -> Path:
+def with_home(path: str | Path, key: str | None = None) -> Path:
     """Return a path with the user's home folder in place of a first ``~``.
+
+    Args:
+        path: the path.
+        key: the option or argument that names it, for the error.
 
     Raises:
         InputError: it is empty, which would be the current folder, or not a path.
     """
     if path == "" or not isinstance(path, str | os.PathLike):
-        raise InputError(f"got {path!r:.60}", expected="a path")
+        raise InputError(f"got {path!r:.60}", key=key, expected="a path")
     return Path(os.path.expanduser(path))  # noqa: PTH111 - `Path` raises on names such as ~a
 
 
