@@ -1,5 +1,6 @@
 """A spaCy pipeline, built and trained here for a few steps, attacked as it is."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import robustparse as rp
 from robustparse.cli.main import main
+from robustparse.data.read_options import FileUse
 from robustparse.errors import InputError
 from robustparse.evaluation.example_records import read_records
 from robustparse.types import DependencyTree
@@ -75,6 +77,18 @@ def test_its_trees_are_those_of_the_pipeline(folder: Path) -> None:
                 assert (doc[head - 1], label) == (token.head, token.dep_)
             else:
                 assert label == "root"
+
+
+def test_relations_that_it_cannot_answer_are_named(folder: Path) -> None:
+    victim = Spacy(str(folder))
+    known = {*victim.answerable}  # frequent ones only: that is spaCy's rule
+    assert {"root", "punct"} <= known
+    example = next(each for each in sentences(60) if known.issuperset(each.gold.labels))
+    tree = DependencyTree(example.gold.heads, ("vocative",) * len(example.gold.labels))
+    other = replace(example, gold=tree)
+    assert not [*victim.warnings([example], FileUse("a.conllu"))]
+    (warning,) = victim.warnings([example, other], FileUse("a.conllu"))
+    assert "vocative" in warning
 
 
 def test_it_is_attacked_and_scored(folder: Path) -> None:

@@ -123,6 +123,15 @@ def test_entities_and_tags_of_spacy(tmp_path: Path) -> None:
     for kind, tags in expected.items():
         victim = SpacyTagger(str(tmp_path / "p"), answers=kind)  # type: ignore[arg-type]
         assert victim.answer(text) == [TagSequence(tags)]
+    assert SpacyTagger(str(tmp_path / "p")).answerable == ["O", "B-GPE", "I-GPE"]
+    assert victim.answerable is None  # rules name no universal tags
+    morphologizer = (trained := spacy.blank("en")).add_pipe("morphologizer")
+    for label in ("POS=NOUN|Number=Sing", "Number=Plur|POS=NOUN", "POS=VERB"):
+        morphologizer.add_label(label)
+    trained.initialize()
+    trained.to_disk(tmp_path / "trained")
+    victim = SpacyTagger(str(tmp_path / "trained"), answers="pos")
+    assert {*victim.answerable} - {"_"} == {"NOUN", "VERB"}
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(InputError) as error:
         SpacyTagger(str(tmp_path / "blank")).answer(text)

@@ -1,6 +1,7 @@
 """Unmodified parsers and taggers of spaCy pipelines, applied to tokenised sentences."""
 
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ from robustparse.victims.black_box import BlackBox, Texts
 
 Answers = Literal["ner", "tag", "pos"]
 
+_POS = re.compile(r"\bPOS=(\w+)")  # in labels such as Number=Sing|POS=NOUN
 # The components of which a tagger must have one.
 _COMPONENTS = {"ner": ("ner",), "tag": ("tagger",), "pos": ("morphologizer", "tagger")}
 
@@ -34,6 +36,18 @@ class SpacyPipeline(BlackBox):
     @abstractmethod
     def components(self) -> Sequence[str]:
         """The names of components of which the pipeline must have one."""
+
+    @property
+    def answerable(self) -> list[str] | None:
+        """The labels of the component that answers, or None if it names no such labels."""
+        pipeline, _ = self._loaded
+        name = next(name for name in self.components if name in pipeline.pipe_names)
+        labels = pipeline.get_pipe(name).labels
+        return self.names_of(name, labels) if labels else None  # of rules, such as a lookup
+
+    @abstractmethod
+    def names_of(self, component: str, labels: Sequence[str]) -> list[str] | None:
+        """Return the names that answers have for the labels of a component."""
 
     def processed(self, texts: Texts) -> Iterator[Any]:
         """Yield the document that the pipeline makes of each text."""
@@ -89,12 +103,16 @@ class Spacy(SpacyPipeline):
     def __init__(self, model: str, *, training: str | None = None, batch_texts: int = 256) -> None:
         super().__init__("dependency", model, training, batch_texts)
 
+    def names_of(self, component: str, labels: Sequence[str]) -> list[str]:
+        """See `SpacyPipeline.names_of`."""
+        return list(map(_relation, labels))
+
     def answer(self, texts: Texts) -> list[DependencyTree]:
         """Parse sentences; a token that is its own head is the root."""
         return [
             DependencyTree(
                 tuple(0 if token.head.i == token.i else token.head.i + 1 for token in parsed),
-                tuple("root" if token.dep_ == "ROOT" else token.dep_ for token in parsed),
+                tuple(_relation(token.dep_) for token in parsed),
             )
             for parsed in self.processed(texts)
         ]
@@ -133,6 +151,16 @@ class SpacyTagger(SpacyPipeline):
         """The names of the components that give these answers."""
         return _COMPONENTS[self.kind]
 
+    def names_of(self, component: str, labels: Sequence[str]) -> list[str] | None:
+        """See `SpacyPipeline.names_of`; rules that turn tags into universal tags name none."""
+        if self.kind == "ner":
+            return [OUTSIDE, *(f"{prefix}-{label}" for label in labels for prefix in "BI")]
+        if self.kind == "tag":
+            return list(labels)
+        if component != "morphologizer":
+            return None
+        return sorted({"_", *(tag for label in labels for tag in _POS.findall(label))})
+
     def answer(self, texts: Texts) -> list[TagSequence]:
         """Tag sentences."""
         return [TagSequence(tuple(map(self._tag, tagged))) for tagged in self.processed(texts)]
@@ -142,3 +170,7 @@ class SpacyTagger(SpacyPipeline):
             inside = token.ent_iob_ in ("B", "I")
             return f"{token.ent_iob_}-{token.ent_type_}" if inside else OUTSIDE
         return str(token.tag_ if self.kind == "tag" else token.pos_) or "_"
+
+
+def _relation(label: str) -> str:
+    return "root" if label == "ROOT" else label
