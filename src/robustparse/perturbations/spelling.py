@@ -25,7 +25,8 @@ class Typos(WordPerturbation):
 
     Args:
         edits: the kinds to draw from: ``swap`` two different neighbouring letters, ``drop`` one, or
-            ``insert`` one of a to z; by default all three.
+            ``insert`` one of a to z, or one of the word's own if it has none of these; by default
+            all three.
         fraction: see `WordPerturbation`.
 
     Raises:
@@ -65,7 +66,8 @@ def _drop(word: str, rng: np.random.Generator) -> str:
 def _insert(word: str, rng: np.random.Generator) -> str:
     letters = graphemes(word)
     at = int(rng.integers(len(letters) + 1))
-    letter = string.ascii_lowercase[int(rng.integers(26))]
+    of_script = string.ascii_lowercase if any(map(str.isascii, letters)) else letters.copy()
+    letter = of_script[int(rng.integers(len(of_script)))]
     letters.insert(at, letter.upper() if word.isupper() else letter)
     return "".join(letters)
 
