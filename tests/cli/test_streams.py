@@ -82,3 +82,11 @@ def test_a_stream_is_written_as_without_it():
     stream.check()
     assert kept.getvalue() == "one\ntwo\nthree\n"
     assert (stream.failure, stream.isatty()) == (None, False)
+
+
+def test_files_and_pipes_get_utf_8_whatever_the_locale():
+    raw = io.BytesIO()
+    stream = Stream(io.TextIOWrapper(raw, encoding="ascii"))
+    print("a ﬁlm, no\udcef.tsv", file=stream)  # a name that is not UTF-8
+    stream.check()
+    assert raw.getvalue() == "a ﬁlm, no\\udcef.tsv\n".encode()

@@ -3,9 +3,13 @@
 When the device is full or the reader has exited (``| head -1``), the command must still write its
 files, without a traceback. Output that cannot be written is dropped. At the end, the command exits
 with status 2 and a message or, if the reader has exited, silently with 141, as after SIGPIPE.
+
+Whatever the locale, files and pipes get UTF-8, in which commands read their input; a terminal keeps
+its encoding, and shows the numbers of characters that it lacks.
 """
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -25,6 +29,9 @@ class Stream:
     """
 
     def __init__(self, stream: TextIO | None) -> None:
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = None if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
         self.stream = stream
         self.failure: OSError | None = None
 
