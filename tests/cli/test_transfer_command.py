@@ -13,6 +13,7 @@ from command_runs import mistake
 import robustparse as rp
 from robustparse.cli.main import main
 from robustparse.data.conllu import read_treebank
+from robustparse.errors import InputError
 from robustparse.evaluation.transfer import read_source, transfer
 from robustparse.models.victim import ModelVictim
 from sample_runs import save_checkpoint, sentences, trained_parser, trained_pointer, write_sample
@@ -62,6 +63,10 @@ def test_python_gives_the_rates_of_the_command(made, tmp_path):
     assert ours["targets"] == found.targets == ["one", "two"]
     estimate = found.rates["uas"][0][1].rate.estimate
     assert f"{estimate:.1f} (" in repr(found)
+    for attacked, models, key in (([], targets, "attacked"), (folders, [], "targets")):
+        with pytest.raises(InputError) as error:
+            rp.transfer(attacked, models)
+        assert error.value.key == key
 
 
 def test_rates_are_those_of_the_targets_own_answers(made, tmp_path, capsys):

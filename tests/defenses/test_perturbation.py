@@ -6,6 +6,7 @@ import pytest
 import torch
 from substitution_stage import SENTENCES, Stage, sample_data, tensors_of
 
+import robustparse as rp
 from robustparse.data.treebank_datamodule import TreebankDataModule
 from robustparse.defenses import PerturbationAdversary, SubstitutionAdversary
 from robustparse.errors import InputError
@@ -69,7 +70,11 @@ def test_two_that_replace_are_refused_also_of_two_kinds(data):
     assert error.value.key == "trainer.callbacks"
 
 
-def test_no_operation_is_refused():
+@pytest.mark.parametrize("operations", [[], ["typos"], "typos", Typos()], ids=repr)
+def test_what_is_no_list_of_operations_is_refused(operations, tmp_path):
     with pytest.raises(InputError) as error:
-        PerturbationAdversary([])
+        PerturbationAdversary(operations)
     assert error.value.key == "perturbation adversary: operations"
+    with pytest.raises(InputError) as error:
+        rp.augment(tmp_path / "copies.conllu", "sample", operations)
+    assert error.value.key == "--operations"

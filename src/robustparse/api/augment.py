@@ -26,7 +26,7 @@ from robustparse.evaluation.finished_folders import read_adversarial, read_run
 from robustparse.evaluation.perturbed import Copy, idle, perturbed
 from robustparse.evaluation.records import EXAMPLES, data_name
 from robustparse.files.paths import Sources, with_home
-from robustparse.perturbations.perturbation import Perturbation
+from robustparse.perturbations.perturbation import Perturbation, check_operations
 from robustparse.tasks.registry import named, task_of
 from robustparse.tasks.task import Task
 from robustparse.types import Example
@@ -71,8 +71,7 @@ def augment(
         InputError: the file cannot be used, the name of the output does not fit the data, or
             nothing was changed.
     """
-    if not operations:
-        raise InputError("no operation is given", key="--operations", expected="at least one")
+    check_operations(operations, "--operations")
     file = data
     if not isinstance(file, DataFile):
         file = DataFile(file_names(data) or (), seed, split="train")

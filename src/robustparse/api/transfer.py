@@ -56,13 +56,16 @@ def transfer(
         device: where the models compute; ``auto`` takes a GPU if there is one.
 
     Raises:
-        InputError: there is no target, an attack is not finished, the attacks have different
-            sentences, or a target cannot be used; the error names the target.
+        InputError: there is no attack or no target, an attack is not finished, the attacks have
+            different sentences, or a target cannot be used; the error names the target.
     """
     if not isinstance(targets, Mapping) or not targets:
         expected = "at least one model, by its name"
         raise InputError(f"got {targets!r:.60}", key="targets", expected=expected)
-    sources = [read_source(folder) for folder in attack_folders(attacked)]
+    if not (folders := attack_folders(attacked)):
+        expected = "at least one finished attack"
+        raise InputError("names no folder", key="attacked", expected=expected)
+    sources = [read_source(folder) for folder in folders]
     check_same(sources)
     columns = [
         _column(name, victim_source(target), device, sources) for name, target in targets.items()

@@ -6,10 +6,9 @@ from typing import ClassVar
 import pytorch_lightning as pl
 
 from robustparse.defenses.copying import CopyingAdversary, Mode
-from robustparse.errors import InputError
 from robustparse.evaluation.perturbed import perturbed
 from robustparse.models.base import Model
-from robustparse.perturbations.perturbation import Perturbation
+from robustparse.perturbations.perturbation import Perturbation, check_operations
 from robustparse.types import Example
 
 
@@ -42,9 +41,7 @@ class PerturbationAdversary(CopyingAdversary):
         mode: Mode = "append",
     ) -> None:
         super().__init__(fraction=fraction, every=every, seed=seed, mode=mode)
-        if not operations:
-            key = f"{self.owner}: operations"
-            raise InputError("is empty", key=key, expected="at least one")
+        check_operations(operations, f"{self.owner}: operations")
         self.operations = list(operations)
         names = ", ".join(type(operation).__name__ for operation in operations)
         self.why_few = (

@@ -123,6 +123,21 @@ class WordPerturbation(Perturbation):
         return Rewording.of(words)
 
 
+def check_operations(operations: object, key: str) -> None:
+    """Check that a setting is a list of operations, one at least.
+
+    Raises:
+        InputError: it is not.
+    """
+    if (
+        not isinstance(operations, Sequence)
+        or not operations
+        or not all(isinstance(each, Perturbation) for each in operations)
+    ):
+        expected = "a list of operations, such as [robustparse.perturbations.Typos()]"
+        raise InputError(f"got {operations!r:.60}", key=key, expected=expected)
+
+
 def draw_rewordings(
     operations: Sequence[Perturbation], examples: Sequence[Example], seed: int
 ) -> list[tuple[Rewording, Perturbation]]:
