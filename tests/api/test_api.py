@@ -241,6 +241,7 @@ def too_strong() -> Attack:
         ({"limit": 0}, "examples: limit"),
         ({"limit": 2.0}, "limit"),
         ({"limit": True}, "limit"),
+        ({"device": "gpu"}, "device gpu"),
         ({"out": ""}, None),
         ({"out": 0}, None),
         ({"seed": "1"}, "seed"),

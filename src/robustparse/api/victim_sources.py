@@ -22,6 +22,7 @@ from robustparse.api.inputs import (
     load_models,
 )
 from robustparse.data.read_options import Known
+from robustparse.devices import chosen_device
 from robustparse.errors import InputError
 from robustparse.evaluation.clean import AnsweringVictim
 from robustparse.models.base import Model
@@ -143,7 +144,12 @@ class GivenVictim:
         return {"checkpoint": [_model_digest(model) for model in self.victim.models]}
 
     def open(self, device: str) -> AnsweringVictim:
-        """Return the victim, which stays on its device."""
+        """Return the victim, which stays on its device.
+
+        Raises:
+            InputError: there is no such device.
+        """
+        chosen_device("device", device)
         return self.victim
 
 
