@@ -70,7 +70,9 @@ def test_two_that_replace_are_refused_also_of_two_kinds(data):
     assert error.value.key == "trainer.callbacks"
 
 
-@pytest.mark.parametrize("operations", [[], ["typos"], "typos", Typos()], ids=repr)
+@pytest.mark.parametrize(
+    "operations", [[], ["typos"], "typos", Typos()], ids="none names name one".split()
+)
 def test_what_is_no_list_of_operations_is_refused(operations, tmp_path):
     with pytest.raises(InputError) as error:
         PerturbationAdversary(operations)
