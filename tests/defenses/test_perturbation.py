@@ -71,7 +71,7 @@ def test_two_that_replace_are_refused_also_of_two_kinds(data):
 
 
 @pytest.mark.parametrize(
-    "operations", [[], ["typos"], "typos", Typos()], ids="none names name one".split()
+    "operations", [[], ["typos"], "typos", Typos()], ids=["none", "names", "name", "one"]
 )
 def test_what_is_no_list_of_operations_is_refused(operations, tmp_path):
     with pytest.raises(InputError) as error:
